@@ -1,0 +1,133 @@
+"""What an accumulator is building: the parts of the message, what went wrong, what was odd, and what it all costs.
+
+The store beneath `accumulator`, which says what each event does to it. Every bound of `Limits` is kept here.
+"""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from ._json import depth_of, mend_deeply
+from ._log import logger
+from ._parts import Builder, CallBuilder
+from .errors import AccumulatorError, LimitExceeded
+from .limits import Limits
+from .response import Diagnostic
+
+B = TypeVar("B", bound=Builder)
+
+
+class Building:
+    """Parts by number and by kind, calls by id, problems in the order in which they were met."""
+
+    __slots__ = (
+        "_began",
+        "_by_number",
+        "_bytes",
+        "_calls",
+        "_current",
+        "_deaf",
+        "_extra",
+        "_limits",
+        "_notes",
+        "_numbered",
+        "_open",
+        "_parts",
+        "_problems",
+    )
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._parts: list[Builder] = []
+        self._current: Builder | None = None  # the part written last
+        self._open: dict[type[Builder], Builder] = {}
+        self._numbered: dict[tuple[type[Builder], int], Builder] = {}
+        self._by_number: dict[int, Builder] = {}
+        self._calls: dict[str, CallBuilder] = {}
+        self._extra: dict[str, Any] = {}
+        self._problems: list[AccumulatorError | CallBuilder] = []
+        self._notes: dict[str, Diagnostic] = {}
+        self._bytes = 0
+        self._began = False  # whether anything came that is part of a response
+        self._deaf = False  # whether events are no longer heard
+
+    def _find(self, kind: type[B], number: int | None) -> B | None:
+        """The part of that kind and number; with None the open one of that kind."""
+        part = self._open.get(kind) if number is None else self._numbered.get((kind, number))
+        return part if isinstance(part, kind) else None
+
+    def _part_of(self, kind: type[B], number: int | None, delta: str) -> B | None:
+        """The part a delta belongs to, started if need be. None: an empty delta starts nothing, or a limit was hit."""
+        if not delta:
+            return None
+        part = self._find(kind, number)
+        if part is None:
+            return self._new_part(kind(number))
+        if not part.open:
+            self._note("delta_after_end", "text came for a part that had ended, and was added to it", f"part {number}")
+        self._current = part
+        return part
+
+    def _new_part(self, part: B) -> B | None:
+        self._began = True
+        if len(self._parts) >= self._limits.parts:
+            self._hit("parts", len(self._parts) + 1)
+            return None
+        self._parts.append(part)
+        self._current = self._open[type(part)] = part
+        if part.number is not None:
+            self._numbered[type(part), part.number] = self._by_number[part.number] = part
+        return part
+
+    def _known_call(self, id: str) -> CallBuilder | None:
+        call = self._calls.get(id)
+        if call is None:
+            self._note("unknown_call", "something for a call that never started was dropped", id)
+        return call
+
+    def _reopen(self, call: CallBuilder) -> None:
+        if call in self._problems:
+            self._problems.remove(call)
+        call.reopen()
+
+    def _opaque(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Provider data as it will be kept: counted, encodable, not too deep. Costs one JSON encoding."""
+        try:
+            encoded = msgspec.json.encode(data)
+        except UnicodeEncodeError:
+            return self._opaque(mend_deeply(data))
+        except RecursionError:
+            self._hit("json_depth", depth_of(data))
+            return {}
+        except TypeError:  # made by hand of things that are no JSON: keep what they say of themselves
+            return self._opaque(msgspec.to_builtins(data, enc_hook=repr, str_keys=True))
+        brackets = encoded.count(b"{") + encoded.count(b"[")
+        if brackets > self._limits.json_depth and depth_of(data) > self._limits.json_depth:
+            self._hit("json_depth", depth_of(data))
+            return {}
+        self._spend(len(encoded))
+        return data
+
+    def _spend(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > self._limits.message_bytes:
+            self._hit("message_bytes", self._bytes)
+
+    def _hit(self, limit: str, value: int) -> None:
+        if not self._deaf:
+            self._deaf = self._began = True
+            self._problems.append(LimitExceeded(limit, value))
+
+    def _complain(self, error: AccumulatorError) -> None:
+        if len(self._problems) < self._limits.errors:
+            self._problems.append(error)
+        else:
+            self._note("more_errors", f"errors after the first {self._limits.errors} are only counted")
+
+    def _note(self, code: str, message: str, where: str = "") -> None:
+        known = self._notes.get(code)
+        if known is None:
+            self._notes[code] = Diagnostic(code, message, where)
+            logger("accumulator").info("%s: %s", code, message)
+        else:
+            self._notes[code] = msgspec.structs.replace(known, count=known.count + 1)

@@ -1,0 +1,134 @@
+"""The corners of JSON that msgspec refuses each in its own way, settled once for arguments and payloads alike.
+
+`parse` is strict: no NaN, no repair, exact integers. It costs one msgspec parse; only a text that msgspec refuses is
+read again by the standard library, which takes a lone surrogate and says where a fault is. Used by the accumulator
+for arguments and by the protocols for payloads that surprise their typed decoder.
+"""
+
+import json
+import math
+from typing import Any, Never
+
+import msgspec
+
+_decode = msgspec.json.Decoder().decode
+MAX_DIGITS = 4300
+"""Digits of an integer that Python converts by default; a longer one is no number anybody meant."""
+
+
+class JsonProblem(ValueError):
+    """Why a text is not one JSON document. `offset` is in UTF-8 bytes; `cut` says that more text could still mend it."""
+
+    def __init__(self, message: str, offset: int | None, cut: bool) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+        self.cut = cut
+
+
+def parse(text: str) -> Any:
+    """The value of one strict JSON document. Raises JsonProblem for anything else."""
+    try:
+        return _decode(text)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as refusal:
+        return _second_opinion(text, refusal)
+
+
+def _second_opinion(text: str, refusal: Exception) -> Any:
+    try:
+        return mend_deeply(json.loads(text, parse_constant=_refuse_constant, parse_float=_finite))
+    except json.JSONDecodeError as fault:
+        offset = len(text[: fault.pos].encode("utf-8", "surrogatepass"))
+        if _was_cut(text, refusal):
+            raise JsonProblem("the text ends before the JSON is closed", len(text.encode("utf-8", "replace")), True) from None
+        raise JsonProblem(fault.msg, offset, False) from None
+    except RecursionError:
+        raise JsonProblem("nested too deeply to read", None, False) from None
+    except ValueError as fault:
+        raise JsonProblem(str(fault).partition(";")[0], None, False) from None
+
+
+def _was_cut(text: str, refusal: Exception) -> bool:
+    """msgspec says `truncated`, or complains about a number or word at the very end of what there is."""
+    words = str(refusal)
+    return "truncated" in words or (
+        "trailing" not in words and words.endswith(f"(byte {len(text.encode('utf-8', 'replace'))})")
+    )
+
+
+def _refuse_constant(name: str) -> Never:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError("a number is out of range")
+    return value
+
+
+def parse_payload(data: bytes) -> tuple[Any, str]:
+    """A wire payload, as tolerantly as loses nothing, and what was odd about it (empty if nothing).
+
+    Bytes that are no UTF-8 become U+FFFD, numbers beyond any range stay text. Raises JsonProblem if it is no JSON.
+    """
+    odd = ""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        text, odd = data.decode("utf-8", "replace"), f"invalid UTF-8 at byte {fault.start}"
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_float_or_text, parse_int=_int_or_text)
+    except json.JSONDecodeError as fault:
+        raise JsonProblem(fault.msg, len(text[: fault.pos].encode("utf-8", "surrogatepass")), False) from None
+    except RecursionError:
+        raise JsonProblem("nested too deeply to read", None, False) from None
+    except ValueError as fault:
+        raise JsonProblem(str(fault), None, False) from None
+    return value, odd
+
+
+def _float_or_text(digits: str) -> float | str:
+    value = float(digits)
+    return digits if math.isinf(value) else value
+
+
+def _int_or_text(digits: str) -> int | str:
+    return digits if len(digits) > MAX_DIGITS else int(digits)
+
+
+def mend(text: str) -> str:
+    """`text` with surrogate pairs joined and each surrogate left alone replaced by U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def is_torn(text: str) -> bool:
+    """Whether `text` holds a surrogate, so that it cannot be encoded."""
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def mend_deeply(value: Any) -> Any:
+    """The same value with every string in it mended. At most as deep as the parser lets a document be."""
+    if isinstance(value, str):
+        return mend(value) if is_torn(value) else value
+    if isinstance(value, list):
+        return [mend_deeply(item) for item in value]
+    if isinstance(value, dict):
+        return {mend_deeply(key): mend_deeply(item) for key, item in value.items()}
+    return value
+
+
+def depth_of(value: Any) -> int:
+    """How many levels of lists and objects are inside one another; walks without recursion."""
+    deepest = 0
+    level: list[Any] = [value]
+    while level := [item for item in level if isinstance(item, list | dict)]:
+        deepest += 1
+        level = [item for box in level for item in (box.values() if isinstance(box, dict) else box)]
+    return deepest

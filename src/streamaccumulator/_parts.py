@@ -1,0 +1,273 @@
+"""The parts of a message while they are being built: where the accumulator keeps content.
+
+A part's text is a run of at most `RUN` pieces that is folded into a block when it is full, or when a piece is wide; so
+appending costs the same however long the text is, and what is not yet folded is small. Only `accumulator` uses this.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ._json import JsonProblem, depth_of, is_torn, mend, parse
+from .errors import InvalidToolCallJson
+from .messages import CitationPart, MediaPart, Part, ProviderPart, ReasoningPart, RefusalPart, TextPart, ToolCall
+
+RUN = 64
+"""Pieces joined at a time: measured flat to 10 MB, and 500 deltas of a live stream fit in under 6 KB."""
+WIDE = 1024
+"""Characters from which on a piece is folded at once, so that unfolded text stays under 64 KiB a part."""
+
+
+class Pieces:
+    """Text that grows: `run` holds the newest pieces, `blocks` the folded ones, `size` the UTF-8 bytes folded so far."""
+
+    __slots__ = ("blocks", "run", "size", "torn")
+
+    def __init__(self) -> None:
+        self.run: list[str] = []
+        self.blocks: list[str] = []
+        self.size = 0
+        self.torn = False
+
+    def fold(self) -> int:
+        """Join the run into a block; returns its UTF-8 bytes."""
+        block = "".join(self.run)
+        self.run.clear()
+        self.blocks.append(block)
+        if block.isascii():
+            size = len(block)
+        else:
+            self.torn = self.torn or is_torn(block)
+            size = len(block.encode("utf-8", "surrogatepass"))
+        self.size += size
+        return size
+
+    def text(self) -> str:
+        """All of it, one join; surrogate pairs that were cut apart are whole again, a lone one is U+FFFD."""
+        run = "".join(self.run)
+        text = "".join([*self.blocks, run])
+        return mend(text) if self.torn or is_torn(run) else text
+
+
+class Builder(Pieces):
+    """A part that has started. `number` is the decoder's name for it, `open` false once its end was told."""
+
+    __slots__ = ("extra", "number", "open")
+
+    def __init__(self, number: int | None) -> None:
+        super().__init__()
+        self.number = number
+        self.open = True
+        self.extra: dict[str, Any] = {}
+
+    def build(self) -> Part | None:
+        """The part as it stands; None where there is nothing to keep."""
+        raise NotImplementedError  # each kind says what it becomes
+
+
+class TextBuilder(Builder):
+    __slots__ = ("citations",)
+
+    def __init__(self, number: int | None) -> None:
+        super().__init__(number)
+        self.citations: list[dict[str, Any]] = []
+
+    def build(self) -> TextPart:
+        return TextPart(self.text(), tuple(self.citations), self.extra)
+
+
+class ReasoningBuilder(Builder):
+    __slots__ = ("redacted", "signature")
+
+    def __init__(self, number: int | None) -> None:
+        super().__init__(number)
+        self.signature = Pieces()
+        self.redacted: str | None = None
+
+    def build(self) -> ReasoningPart:
+        return ReasoningPart(self.text(), self.signature.text() or None, self.redacted, self.extra)
+
+
+class RefusalBuilder(Builder):
+    __slots__ = ()
+
+    def build(self) -> RefusalPart:
+        return RefusalPart(self.text(), self.extra)
+
+
+class CitationBuilder(Builder):
+    __slots__ = ("data",)
+
+    def __init__(self, number: int | None) -> None:
+        super().__init__(number)
+        self.data: dict[str, Any] = {}
+
+    def build(self) -> CitationPart:
+        return CitationPart(self.data, self.extra)
+
+
+class MediaBuilder(Builder):
+    __slots__ = ("kind", "mime")
+
+    def __init__(self, number: int | None) -> None:
+        super().__init__(number)
+        self.kind = ""
+        self.mime: str | None = None
+
+    def build(self) -> MediaPart:
+        return MediaPart(self.kind, self.mime, self.text(), self.extra)
+
+
+class BlockBuilder(Builder):
+    """A provider block and the texts that grow under its keys; a key marked as JSON is parsed where it can be."""
+
+    __slots__ = ("data", "grown", "kind")
+
+    def __init__(self, number: int | None) -> None:
+        super().__init__(number)
+        self.kind = ""
+        self.data: dict[str, Any] = {}
+        self.grown: dict[str, tuple[Pieces, bool]] = {}
+
+    def under(self, key: str, json: bool) -> Pieces:
+        """The text under `key`; one that the block started with is its beginning."""
+        if key not in self.grown:
+            pieces = Pieces()
+            begun = self.data.get(key)
+            if isinstance(begun, str) and not json:
+                pieces.run.append(begun)
+            self.grown[key] = (pieces, json)
+        return self.grown[key][0]
+
+    def build(self) -> ProviderPart:
+        data = dict(self.data)
+        for key, (pieces, json) in self.grown.items():
+            text = pieces.text()
+            try:
+                data[key] = parse(text) if json else text
+            except JsonProblem:
+                data[key] = text
+        return ProviderPart(self.kind, data, self.extra)
+
+
+class CallBuilder(Builder):
+    """One call. Beside its text it keeps what tells a resent text from a broken one (`settled_text`)."""
+
+    __slots__ = ("ended", "extends", "first", "id", "kind", "last", "minted", "name", "problem", "resent", "value")
+
+    def __init__(self, id: str, name: str | None, kind: str, minted: bool) -> None:
+        super().__init__(None)
+        self.id = id
+        self.name = name or None
+        self.kind = kind
+        self.minted = minted
+        self.first = self.last = ""
+        self.extends = True
+        self.reopen()
+
+    def reopen(self) -> None:
+        """More is coming after all: what was judged no longer counts."""
+        self.ended = False
+        self.value: Any = None
+        self.problem: InvalidToolCallJson | None = None
+        self.resent = False
+
+    def watch_resend(self, delta: str) -> None:
+        """Remember the first and the last non-empty delta, and whether each so far restated the one before."""
+        if not self.last:
+            self.first = delta
+        elif self.extends and not delta.startswith(self.last):
+            self.extends = False
+        self.last = delta
+
+    @property
+    def blank(self) -> bool:
+        """Whether there are no arguments: nothing, white space, or a JSON null."""
+        return len(self.last) <= 64 and self.text().strip() in ("", "null")
+
+    def settled_text(self) -> str:
+        """The document among what was sent: all of it, or where that is no JSON and the server resent, the resent one."""
+        text = self.text()
+        if _is_json(text):
+            return text
+        before = text[: len(text) - len(self.last)]
+        if self.first == "{}" and _is_json(text[2:]):
+            return text[2:]
+        if before and (before.strip() == "{}" or before == self.last or self.extends) and _is_json(self.last):
+            return self.last
+        return text
+
+    def judge(self, parse_arguments: Callable[[str], Any] | None, max_depth: int) -> None:
+        """The arguments are whole: parse them once, and keep the value or what is wrong with them."""
+        self.ended = True
+        if self.kind == "custom":
+            self.value = self.text()
+        elif self.blank:
+            self.value = {}
+        else:
+            text = self.settled_text()
+            self.resent = text != self.text()
+            self.run, self.blocks = [], [text]
+            try:
+                self.value = (parse_arguments or parse)(text)
+            except JsonProblem as fault:
+                self.fail(fault.message, "cut" if fault.cut else "malformed", fault.offset)
+            except Exception as fault:  # noqa: BLE001  # the caller's own parser: whatever it raises is its verdict on this call
+                self.fail(f"parse_arguments raised {type(fault).__name__}: {fault}", "malformed")
+            else:
+                if text.count("{") + text.count("[") > max_depth and depth_of(self.value) > max_depth:
+                    self.fail(f"nested deeper than {max_depth} levels (limit json_depth)", "malformed")
+        if not self.name and self.problem is None:
+            self.fail("the call never got a name", "unnamed")
+
+    def fail(self, message: str, cause: str, offset: int | None = None) -> None:
+        """This call is not to be made."""
+        self.ended = True
+        self.value = None
+        self.problem = InvalidToolCallJson(self.id, self.name, message, offset, self.text(), cause)
+
+    def build(self) -> ToolCall | None:
+        if not self.ended or self.problem is not None:
+            return None
+        return ToolCall(self.id, self.name or "", self.value, self.text(), self.kind, self.minted, self.extra)
+
+
+class ToolCallView:
+    """One call as it stands, read from the accumulator each time: looking never changes anything."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: CallBuilder) -> None:
+        self._call = call
+
+    @property
+    def id(self) -> str:
+        """The call's id, unique within the stream."""
+        return self._call.id
+
+    @property
+    def name(self) -> str | None:
+        """The tool's name; None until it has come."""
+        return self._call.name
+
+    @property
+    def state(self) -> str:
+        """`open` while arguments may come, `ready` when they were parsed, `invalid` when they cannot be."""
+        return "open" if not self._call.ended else "ready" if self._call.problem is None else "invalid"
+
+    @property
+    def arguments_raw(self) -> str:
+        """The text of the arguments so far; costs one join."""
+        return self._call.text()
+
+    @property
+    def arguments(self) -> Any:
+        """The parsed arguments of a call that is `ready`, else None."""
+        return self._call.value if self.state == "ready" else None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        parse(text)
+    except JsonProblem:
+        return False
+    return True

@@ -1,0 +1,419 @@
+"""StreamAccumulator: the events of one stream in, one response out.
+
+It knows no provider. It keeps all content: strings as runs of at most 64 pieces that are joined into blocks, so a
+delta costs the same at the start and after ten megabytes, and memory is the message plus what is open. Looking
+(`snapshot`, `tool_call`) never changes what the next event does. One stream belongs to one thread.
+
+The rules of merging are the handlers below, one per event, listed in `_HANDLERS`; what they build is in `_building`;
+what a stream's end means is in `_settle`, how it all reads as a response in `_look`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from . import events as ev
+from ._building import Building
+from ._parts import (
+    RUN,
+    WIDE,
+    BlockBuilder,
+    CallBuilder,
+    CitationBuilder,
+    MediaBuilder,
+    Pieces,
+    ReasoningBuilder,
+    RefusalBuilder,
+    TextBuilder,
+    ToolCallView,
+)
+from .errors import (
+    GRAVITY,
+    AccumulatorClosed,
+    LimitExceeded,
+    MalformedChunk,
+    ProviderError,
+    Truncated,
+    UnknownProtocol,
+)
+from .limits import Limits
+from .messages import AssistantMessage, FinishReason, TokenUsage, ToolCall, merge_deeply
+from .response import AccumulatedResponse, Diagnostic
+
+ParseArguments = Callable[[str], Any]
+"""Turns the text of a call's arguments into a value; raises ValueError if it cannot."""
+
+_ENDED_BY_BOUND = (FinishReason.LENGTH, FinishReason.CONTENT_FILTER)
+
+
+class StreamAccumulator(Building):
+    """Merges the events of one stream into one response.
+
+    `limits` bounds what a stream may cost. `parse_arguments` replaces the strict JSON parse of a call's arguments (a
+    repair library, say); what it raises makes the call an `InvalidToolCallJson`. With `fail_fast`, `observe` raises
+    that error at once instead of keeping it for `finalize`.
+    """
+
+    __slots__ = ("_fail_fast", "_final", "_finish", "_identity", "_logprobs", "_parse", "_raw_finish", "_usage")
+
+    def __init__(
+        self, *, limits: Limits = Limits(), parse_arguments: ParseArguments | None = None, fail_fast: bool = False
+    ) -> None:
+        super().__init__(limits)
+        self._parse = parse_arguments
+        self._fail_fast = fail_fast
+        self._identity = ev.Started()
+        self._finish: FinishReason | None = None
+        self._raw_finish: str | None = None
+        self._usage: TokenUsage | None = None
+        self._logprobs: dict[str, list[Any]] | None = None
+        self._final: AccumulatedResponse | None = None
+
+    # ---- What a caller uses.
+
+    def observe(self, event: ev.ChatStreamEvent) -> None:
+        """Merge one event.
+
+        Raises AccumulatorClosed after `finalize`; with `fail_fast` also InvalidToolCallJson. Nothing else: an event
+        that makes no sense is counted in `.diagnostics`.
+        """
+        if self._deaf:
+            if self._final is not None:
+                raise AccumulatorClosed()
+            return
+        handler = _HANDLERS.get(event.__class__)
+        if handler is None:
+            self._unknown(ev.Unknown(type(event).__name__))
+        else:
+            handler(self, event)
+
+    def snapshot(self) -> AccumulatedResponse:
+        """The response so far: every ended call, no open one, never a Truncated. Costs one join of what it shows."""
+        return self._final if self._final is not None else self._look(final=False)
+
+    def finalize(self, *, strict: bool = True) -> AccumulatedResponse:
+        """The whole response. Idempotent; afterwards `observe` raises AccumulatorClosed.
+
+        With `strict` (the default) raises the gravest of what went wrong: UnknownProtocol, LimitExceeded, ProviderError,
+        Truncated, MalformedChunk, InvalidToolCallJson, in that order; the error carries `.response`, which lists all
+        in `.errors`. With `strict=False` returns that response instead.
+        """
+        if self._final is None:
+            self._settle()
+            self._final = self._look(final=True)
+            self._deaf = True
+        response = self._final
+        if strict and response.errors:
+            raise min(response.errors, key=lambda error: GRAVITY.index(type(error))).bound(response)
+        return response
+
+    def tool_call(self, id: str) -> ToolCallView:
+        """A live view of one call. Raises KeyError if no call of that id has started."""
+        return ToolCallView(self._calls[id])
+
+    @property
+    def open_calls(self) -> tuple[str, ...]:
+        """The ids of the calls whose arguments have not ended, in the order in which they started."""
+        return tuple([call.id for call in self._calls.values() if not call.ended])
+
+    @property
+    def done(self) -> bool:
+        """True after Finish: the model has said why it stopped. Usage and late text may still follow."""
+        return self._finish is not None
+
+    @property
+    def stopped(self) -> bool:
+        """True when a limit was hit or `finalize` was called: reading on is of no use."""
+        return self._deaf
+
+    # ---- One handler per event: the merge rules.
+
+    # The current part is checked by exact class, which costs a third of isinstance and narrows as well.
+
+    def _text(self, event: ev.TextDelta) -> None:
+        part = self._current
+        if type(part) is not TextBuilder or part.number != event.part:
+            part = self._part_of(TextBuilder, event.part, event.delta)
+            if part is None:
+                return
+        self._add(part, event.delta)
+
+    def _reasoning(self, event: ev.ReasoningDelta) -> None:
+        part = self._current
+        if type(part) is not ReasoningBuilder or part.number != event.part:
+            part = self._part_of(ReasoningBuilder, event.part, event.delta)
+            if part is None:
+                return
+        self._add(part, event.delta)
+
+    def _add(self, pieces: Pieces, delta: str) -> None:
+        run = pieces.run
+        run.append(delta)
+        if len(run) >= RUN or len(delta) >= WIDE:
+            self._spend(pieces.fold())
+
+    def _signature(self, event: ev.ReasoningSignature) -> None:
+        if part := self._part_of(ReasoningBuilder, event.part, event.signature):
+            self._add(part.signature, event.signature)
+
+    def _redacted(self, event: ev.RedactedReasoning) -> None:
+        if part := self._new_part(ReasoningBuilder(event.part)):
+            part.redacted = event.data
+            part.open = False
+            self._spend(len(event.data))
+
+    def _refusal(self, event: ev.RefusalDelta) -> None:
+        if part := self._part_of(RefusalBuilder, event.part, event.delta):
+            self._add(part, event.delta)
+
+    def _citation(self, event: ev.Citation) -> None:
+        data = self._opaque(event.data)
+        text = self._find(TextBuilder, event.part)
+        if text is None and event.part is not None:
+            text = self._new_part(TextBuilder(event.part))
+        if text is not None:
+            text.citations.append(data)
+        elif part := self._new_part(CitationBuilder(event.part)):
+            part.data = data
+
+    def _log_probs(self, event: ev.LogProbs) -> None:
+        self._began = True
+        kept = self._logprobs if self._logprobs is not None else {}
+        for channel, records in self._opaque(event.data).items():
+            if isinstance(records, list):
+                kept.setdefault(channel, []).extend(records)
+            elif records is not None:
+                kept.setdefault(channel, []).append(records)
+        self._logprobs = kept or None
+
+    def _media(self, event: ev.MediaDelta) -> None:
+        part = self._find(MediaBuilder, event.part)
+        if part is None or part.kind != event.kind:
+            part = self._new_part(MediaBuilder(event.part))
+        if part is not None:
+            part.kind, part.mime = event.kind, part.mime or event.mime
+            self._current = part
+            self._add(part, event.data)
+
+    def _part_end(self, event: ev.PartEnd) -> None:
+        part = self._current if event.part is None else self._by_number.get(event.part)
+        if part is None or isinstance(part, CallBuilder):
+            return  # the end of a part that had no content, which is no part
+        part.open = False
+        if self._open.get(type(part)) is part:
+            del self._open[type(part)]
+        if self._current is part:
+            self._current = None
+
+    def _block(self, event: ev.ProviderBlock) -> None:
+        if part := self._new_part(BlockBuilder(event.part)):
+            part.kind = event.kind
+            part.data = self._opaque(event.data)
+
+    def _block_delta(self, event: ev.BlockDelta) -> None:
+        part = self._find(BlockBuilder, event.part)
+        if part is None:
+            self._note("unknown_part", "a piece of a provider block that never started was dropped", str(event.part))
+        else:
+            self._add(part.under(event.key, event.json), event.delta)
+
+    def _call_start(self, event: ev.ToolCallStart) -> None:
+        if event.id in self._calls:
+            self._note("repeated_call_start", "a call was started twice under one id; the first start counts", event.id)
+            return
+        if len(self._calls) >= self._limits.tool_calls:
+            self._hit("tool_calls", len(self._calls) + 1)
+            return
+        call = self._new_part(CallBuilder(event.id, event.name, event.kind, event.minted))
+        if call is not None:
+            self._calls[event.id] = call
+
+    def _call_name(self, event: ev.ToolCallName) -> None:
+        if (call := self._known_call(event.id)) is not None and not call.name:
+            self._reopen(call)
+            call.name = event.name
+
+    def _arguments(self, event: ev.ToolCallArgumentDelta) -> None:
+        call = self._current
+        if type(call) is not CallBuilder or call.id != event.id:
+            call = self._known_call(event.id)
+            if call is None:
+                return
+            self._current = call
+        delta = event.delta
+        if not delta:
+            return
+        if call.ended:
+            self._reopen(call)
+        call.watch_resend(delta)
+        self._add(call, delta)
+        if call.size > self._limits.arguments_bytes:
+            self._hit("arguments_bytes", call.size)
+
+    def _call_end(self, event: ev.ToolCallEnd) -> None:
+        call = self._known_call(event.id)
+        if call is None or call.ended:
+            return
+        call.judge(self._parse, self._limits.json_depth)
+        if call.problem is None:
+            return
+        self._problems.append(call)
+        if self._fail_fast:
+            raise call.problem.bound(self.snapshot())
+
+    def _finished(self, event: ev.Finish) -> None:
+        self._began = True
+        raw = event.raw if event.raw is not None else event.reason.value
+        if self._finish is not None and raw != self._raw_finish:
+            self._note("second_finish", f"finish reasons {self._raw_finish!r} and {raw!r} both came")
+        if self._finish is None or event.reason is not FinishReason.STOP:
+            self._finish, self._raw_finish = event.reason, raw
+
+    def _count_usage(self, event: ev.Usage) -> None:
+        self._began = True
+        usage = event.usage
+        if usage.raw:
+            usage = msgspec.structs.replace(usage, raw=self._opaque(usage.raw))
+        self._usage = usage if self._usage is None else self._usage.merged(usage)
+
+    def _start(self, event: ev.Started) -> None:
+        self._began = True
+        known = self._identity
+        self._identity = ev.Started(
+            known.id or event.id or None, known.model or event.model or None, known.provider or event.provider or None
+        )
+
+    def _keep_extra(self, event: ev.Extra) -> None:
+        self._began = True
+        owner = self._calls.get(event.call or "") if event.part is None else self._by_number.get(event.part)
+        if owner is None and (event.call is not None or event.part is not None):
+            where = event.call or f"part {event.part}"
+            self._note("unknown_part", "keys for a part that never started were kept with the response", where)
+        data = self._opaque(event.data)
+        if owner is None:
+            self._extra = merge_deeply(self._extra, data)
+        else:
+            owner.extra = merge_deeply(owner.extra, data)
+
+    def _stream_error(self, event: ev.StreamError) -> None:
+        self._began = True
+        self._complain(ProviderError(event.kind, event.message, self._opaque(event.raw)))
+
+    def _broken(self, event: ev.StreamBroken) -> None:
+        if self._finish is not None:
+            self._note("broken_after_finish", f"the source failed after the message was done: {event.reason}: {event.message}")
+        else:
+            self._complain(Truncated(event.reason, event.message))
+
+    def _protocol_unknown(self, event: ev.ProtocolUnknown) -> None:
+        self._complain(UnknownProtocol(event.seen))
+
+    def _unreadable(self, event: ev.Unreadable) -> None:
+        self._complain(MalformedChunk(event.offset, event.reason, event.raw))
+
+    def _limit_hit(self, event: ev.LimitHit) -> None:
+        self._hit(event.limit, event.value)
+
+    def _notice(self, event: ev.Notice) -> None:
+        self._note(event.code, event.message, event.where)
+
+    def _unknown(self, event: ev.Unknown) -> None:
+        self._began = True
+        self._note("unknown_event", f"an event of unknown kind was left out: {event.kind[:80]}")
+
+    # ---- The end.
+
+    def _settle(self) -> None:
+        """Nothing more comes: judge the calls that are still open, and tell a stream that never said why it stopped."""
+        limited = any(isinstance(problem, LimitExceeded) for problem in self._problems)
+        finished = self._finish not in (None, FinishReason.ERROR) and not limited
+        ended_badly = any(isinstance(problem, _EXCUSES) for problem in self._problems)
+        if self._began and self._finish is None and not ended_badly:
+            self._problems.append(Truncated())
+        for call in self._calls.values():
+            if not call.ended and finished:
+                call.judge(self._parse, self._limits.json_depth)
+            elif not call.ended:
+                call.fail("the stream ended before the call did", "cut")
+            if call is self._current and call.blank and call.problem is None and call.kind != "custom":
+                if not finished or self._finish in _ENDED_BY_BOUND:
+                    call.fail("the model was stopped before it wrote any arguments", "cut")
+            if call.problem is not None and call not in self._problems:
+                self._problems.append(call)
+
+    def _look(self, final: bool) -> AccumulatedResponse:
+        """The response as it stands; changes nothing."""
+        parts = tuple([part for builder in self._parts if (part := builder.build()) is not None])
+        errors = tuple(
+            [
+                error
+                for problem in self._problems
+                if (error := problem.problem if isinstance(problem, CallBuilder) else problem) is not None
+                and (final or not isinstance(error, Truncated))
+            ]
+        )
+        notes = dict(self._notes)
+        for call in self._calls.values():
+            if call.resent:
+                count = notes["resent_arguments"].count + 1 if "resent_arguments" in notes else 1
+                notes["resent_arguments"] = Diagnostic("resent_arguments", _RESENT, call.id, count)
+        reason = self._finish
+        if any(isinstance(error, LimitExceeded) for error in errors):
+            reason = None
+        elif any(isinstance(error, ProviderError) for error in errors):
+            reason = FinishReason.ERROR
+        elif reason is FinishReason.STOP and any(isinstance(part, ToolCall) for part in parts):
+            reason = FinishReason.TOOL_CALLS
+        elif final and not self._began and not errors:
+            reason = FinishReason.STOP
+            notes["empty_stream"] = Diagnostic("empty_stream", "the stream held nothing at all")
+        return AccumulatedResponse(
+            message=AssistantMessage(parts),
+            finish_reason=reason,
+            raw_finish_reason=self._raw_finish,
+            usage=self._usage,
+            id=self._identity.id,
+            model=self._identity.model,
+            provider=self._identity.provider,
+            complete=self._finish not in (None, FinishReason.ERROR) and not errors,
+            errors=errors,
+            diagnostics=tuple(notes.values()),
+            logprobs=None if self._logprobs is None else {channel: list(kept) for channel, kept in self._logprobs.items()},
+            extra=self._extra,
+        )
+
+
+_RESENT = "a server sent the arguments of a call more than once; the whole document among them was taken"
+
+_EXCUSES = (UnknownProtocol, LimitExceeded, ProviderError, Truncated)
+"""Errors beside which a missing finish reason is no news."""
+
+_HANDLERS: dict[type, Callable[[StreamAccumulator, Any], None]] = {
+    ev.TextDelta: StreamAccumulator._text,
+    ev.ReasoningDelta: StreamAccumulator._reasoning,
+    ev.ToolCallArgumentDelta: StreamAccumulator._arguments,
+    ev.ToolCallStart: StreamAccumulator._call_start,
+    ev.ToolCallName: StreamAccumulator._call_name,
+    ev.ToolCallEnd: StreamAccumulator._call_end,
+    ev.Finish: StreamAccumulator._finished,
+    ev.Usage: StreamAccumulator._count_usage,
+    ev.Started: StreamAccumulator._start,
+    ev.ReasoningSignature: StreamAccumulator._signature,
+    ev.RedactedReasoning: StreamAccumulator._redacted,
+    ev.RefusalDelta: StreamAccumulator._refusal,
+    ev.Citation: StreamAccumulator._citation,
+    ev.LogProbs: StreamAccumulator._log_probs,
+    ev.MediaDelta: StreamAccumulator._media,
+    ev.PartEnd: StreamAccumulator._part_end,
+    ev.ProviderBlock: StreamAccumulator._block,
+    ev.BlockDelta: StreamAccumulator._block_delta,
+    ev.Extra: StreamAccumulator._keep_extra,
+    ev.StreamError: StreamAccumulator._stream_error,
+    ev.StreamBroken: StreamAccumulator._broken,
+    ev.ProtocolUnknown: StreamAccumulator._protocol_unknown,
+    ev.Unreadable: StreamAccumulator._unreadable,
+    ev.Notice: StreamAccumulator._notice,
+    ev.LimitHit: StreamAccumulator._limit_hit,
+    ev.Unknown: StreamAccumulator._unknown,
+}

@@ -1,0 +1,215 @@
+"""Server-sent events: bytes in, frames out, by the WHATWG event-stream format.
+
+https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
+
+The bytes may be cut anywhere, also inside a character or between CR and LF; the frames are the same. Lines end at LF,
+CR or CRLF and nowhere else. Work is linear in the bytes: nothing to the left of what was read is looked at again.
+
+Two paths give the same frames. `_read_lines` is the format, line by line. `feed` takes whole frames of the common
+shapes (`data: ...` alone, or `event: ...` and `data: ...`, ended by LF LF) straight out of a read, in C calls.
+"""
+
+from collections.abc import Callable
+
+from .._record import short
+from ..events import ChatStreamEvent, LimitHit, Notice
+from ..limits import Limits
+
+Frame = tuple[bytes, str, int]
+"""One event of the stream: its data, its `event:` name (empty if none was given), the offset of its first byte."""
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class SSEFramer:
+    """Cuts a byte stream into frames. What it notices goes to `emit`; after a limit was hit it returns nothing more.
+
+    `last_event_id` and `retry` (milliseconds) are what the stream set, for whoever reconnects.
+    """
+
+    __slots__ = (
+        "_after_cr",
+        "_busy",
+        "_data",
+        "_data_bytes",
+        "_dead",
+        "_emit",
+        "_event",
+        "_head",
+        "_limit",
+        "_line",
+        "_offset",
+        "_start",
+        "last_event_id",
+        "retry",
+    )
+
+    def __init__(self, emit: Callable[[ChatStreamEvent], None], limits: Limits = Limits()) -> None:
+        self._emit = emit
+        self._limit = limits.frame_bytes
+        self._offset = 0  # of the next byte to be fed
+        self._head: bytes | None = b""  # the first bytes, while they may still be a byte order mark
+        self._line = bytearray()  # the line that has not ended
+        self._after_cr = False  # the last byte was CR: an LF that follows belongs to it
+        self._start = 0  # offset of the frame that has not ended
+        self._data: list[bytes] = []  # its data lines
+        self._data_bytes = 0
+        self._event = ""
+        self._busy = False  # whether that frame has a line yet
+        self._dead = False
+        self.last_event_id = ""
+        self.retry: int | None = None
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that these bytes complete."""
+        if self._head is not None:
+            data = self._without_bom(data)
+        if self._dead or not data:
+            return []
+        frames: list[Frame] = []
+        at = 0
+        if self._busy or self._line or self._after_cr:
+            at = self._read_lines(data, 0, frames, stop_at_frame=True)
+        end = data.rfind(b"\n\n", at)
+        if end >= 0 and b"\r" not in data:
+            at = self._read_blocks(data, at, end, frames)
+        self._read_lines(data, at, frames)
+        self._offset += len(data)
+        return [] if self._dead else frames
+
+    def close(self) -> list[Frame]:
+        """The frame left without its blank line, if there is one: it is kept, and told."""
+        frames: list[Frame] = []
+        if self._head:
+            self._line += self._head
+        self._head = None
+        if self._line and not self._dead:
+            self._end_line(bytes(self._line))
+            self._line.clear()
+        if self._data and not self._dead:
+            self._emit(
+                Notice("unended_frame", "the last frame came without the blank line that ends it", f"byte {self._start}")
+            )
+            self._end_frame(frames)
+        return frames
+
+    def _without_bom(self, data: bytes) -> bytes:
+        data = (self._head or b"") + data
+        if len(data) < len(_BOM) and _BOM.startswith(data):
+            self._head = data
+            return b""
+        self._head = None
+        if data.startswith(_BOM):
+            data = data[len(_BOM) :]
+            self._offset = self._start = len(_BOM)
+        return data
+
+    def _read_blocks(self, data: bytes, at: int, end: int, frames: list[Frame]) -> int:
+        """Whole frames between two offsets of a read without CR; returns where the next one starts."""
+        offset = self._offset + at
+        limit = self._limit
+        for block in data[at:end].split(b"\n\n"):
+            size = len(block)
+            if block[:6] == b"data: " and b"\n" not in block and size <= limit:
+                frames.append((block[6:], "", offset))
+            elif not self._named_block(block, offset, frames):
+                self._start = offset
+                self._read_lines(block + b"\n\n", 0, frames, self._offset - offset)
+                if self._dead:
+                    break
+            offset += size + 2
+        self._start = offset
+        return end + 2
+
+    def _named_block(self, block: bytes, offset: int, frames: list[Frame]) -> bool:
+        """The shape `event: name`, `data: ...`; False if it is another."""
+        if block[:7] != b"event: " or len(block) > self._limit:
+            return False
+        name, _, rest = block[7:].partition(b"\n")
+        if rest[:6] != b"data: " or b"\n" in rest:
+            return False
+        frames.append((rest[6:], name.decode("utf-8", "replace"), offset))
+        return True
+
+    def _read_lines(self, data: bytes, at: int, frames: list[Frame], shift: int = 0, *, stop_at_frame: bool = False) -> int:
+        """The format itself, from offset `at` on; returns how far it read.
+
+        `shift` is how much earlier `data` starts than the bytes now fed. With `stop_at_frame` it stops after a blank line.
+        """
+        length = len(data)
+        lf = cr = -1
+        while at < length and not self._dead:
+            if self._after_cr:
+                self._after_cr = False
+                if data[at] == 10:
+                    at += 1
+                    if not self._line and not self._busy:
+                        self._start = self._offset - shift + at
+                    continue
+            if lf < at:
+                lf = data.find(b"\n", at)
+                lf = length if lf < 0 else lf
+            if cr < at:
+                cr = data.find(b"\r", at)
+                cr = length if cr < 0 else cr
+            stop = min(lf, cr)
+            if stop == length:
+                self._line += data[at:]
+                self._check_size()
+                return length
+            line = data[at:stop]
+            if self._line:
+                line = bytes(self._line) + line
+                self._line.clear()
+            self._after_cr = stop == cr
+            at = stop + 1
+            if line:
+                self._end_line(line)
+            else:
+                self._end_frame(frames)
+                self._start = self._offset - shift + at
+                if stop_at_frame:
+                    break
+        return at
+
+    def _end_line(self, line: bytes) -> None:
+        self._busy = True
+        name, _, value = line.partition(b":")
+        if value[:1] == b" ":
+            value = value[1:]
+        if name == b"data":
+            self._data.append(value)
+            self._data_bytes += len(value)
+            self._check_size()
+        elif name == b"event":
+            self._event = value.decode("utf-8", "replace")
+        elif name == b"id":
+            if b"\0" not in value:
+                self.last_event_id = value.decode("utf-8", "replace")
+        elif name == b"retry":
+            if value.isdigit() and len(value) < 19:
+                self.retry = int(value)
+        elif line[:1] == b"{":
+            self._emit(Notice("bare_json", "a line of JSON without `data:` was taken as data", f"byte {self._start}"))
+            self._data.append(line)
+            self._check_size()
+        elif name == b"error":
+            said = short(value.decode("utf-8", "replace"))
+            self._emit(Notice("error_field", f"the stream has a field `error`: {said}", f"byte {self._start}"))
+
+    def _end_frame(self, frames: list[Frame]) -> None:
+        """A blank line: hand out the frame, if it has data. An event or id alone, or a comment, is none."""
+        if self._data:
+            frames.append((b"\n".join(self._data), self._event, self._start))
+            self._data = []
+            self._data_bytes = 0
+        self._event = ""
+        self._busy = False
+
+    def _check_size(self) -> None:
+        size = len(self._line) + self._data_bytes
+        if size > self._limit and not self._dead:
+            self._dead = True
+            self._line.clear()
+            self._data.clear()
+            self._emit(LimitHit("frame_bytes", size))

@@ -1,0 +1,9 @@
+"""Anthropic Messages, and the servers that speak it.
+
+https://docs.anthropic.com/en/docs/build-with-claude/streaming
+"""
+
+from .. import Protocol
+from .decoder import AnthropicMessagesDecoder
+
+PROTOCOL = Protocol("anthropic-messages", AnthropicMessagesDecoder)

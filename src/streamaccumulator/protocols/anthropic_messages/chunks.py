@@ -1,0 +1,87 @@
+"""What the wire of Anthropic Messages holds: one flat struct for all events, only the fields that are read.
+
+https://docs.anthropic.com/en/api/messages-streaming
+"""
+
+from typing import Any
+
+import msgspec
+
+from ...messages import FinishReason, TokenUsage
+
+
+class Wire(msgspec.Struct, frozen=True, gc=False):
+    """The base: decoded, read once and dropped, never part of a cycle."""
+
+
+class Delta(Wire, frozen=True, gc=False):
+    """The delta of a block, or (`stop_reason`) of the message."""
+
+    type: str | None = None
+    text: str | None = None
+    partial_json: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    citation: dict[str, Any] | None = None
+    stop_reason: str | None = None
+
+
+class Message(Wire, frozen=True, gc=False):
+    """The message of `message_start`; an unstreamed body has the same fields."""
+
+    id: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    content: list[dict[str, Any]] | str | None = None
+    stop_reason: str | None = None
+    usage: dict[str, Any] | None = None
+
+
+class Event(Wire, frozen=True, gc=False):
+    """One payload. The last fields are those of an unstreamed body, whose `type` is `message`."""
+
+    type: str | None = None
+    index: int | None = None
+    delta: Delta | None = None
+    content_block: dict[str, Any] | None = None
+    message: Message | str | None = None
+    usage: dict[str, Any] | None = None
+    error: dict[str, Any] | str | None = None
+    id: str | None = None
+    model: str | None = None
+    content: list[dict[str, Any]] | str | None = None
+    stop_reason: str | None = None
+
+
+MODELLED_IN_MESSAGE = frozenset({"id", "type", "role", "model", "provider", "content", "stop_reason", "usage"})
+MODELLED_IN_DELTA = frozenset({"stop_reason"})
+MODELLED_IN_EVENT = frozenset({"type", "delta", "usage"})
+
+FINISH_REASONS = {
+    "end_turn": FinishReason.STOP,
+    "stop_sequence": FinishReason.STOP,
+    "tool_use": FinishReason.TOOL_CALLS,
+    "max_tokens": FinishReason.LENGTH,
+    "model_context_window_exceeded": FinishReason.LENGTH,
+    "refusal": FinishReason.CONTENT_FILTER,
+}
+"""https://docs.anthropic.com/en/api/handling-stop-reasons; `pause_turn` and any new word are UNKNOWN."""
+
+
+def read_usage(raw: dict[str, Any]) -> TokenUsage:
+    """A usage object in our terms. Anthropic counts cached tokens beside `input_tokens`, and gives no total."""
+    details = raw.get("output_tokens_details")
+    return TokenUsage(
+        input_tokens=_count(raw, "input_tokens"),
+        output_tokens=_count(raw, "output_tokens"),
+        cache_read_tokens=_count(raw, "cache_read_input_tokens"),
+        cache_write_tokens=_count(raw, "cache_creation_input_tokens"),
+        reasoning_tokens=_count(details, "thinking_tokens") if isinstance(details, dict) else None,
+        input_includes_cache=False,
+        raw=raw,
+    )
+
+
+def _count(raw: dict[str, Any], key: str) -> int | None:
+    value = raw.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,280 @@
+"""Events of Anthropic Messages to ours.
+
+Blocks go by their index on the wire and may overlap; each one that starts gets a part number of its own, so an index
+used again is another part. A block is read by the type of its deltas, so one whose start was lost still opens.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from ...events import (
+    BlockDelta,
+    Citation,
+    Extra,
+    Finish,
+    Notice,
+    PartEnd,
+    ProviderBlock,
+    ReasoningDelta,
+    ReasoningSignature,
+    RedactedReasoning,
+    Started,
+    TextDelta,
+    Unknown,
+    Usage,
+)
+from ...limits import Limits
+from ...messages import FinishReason
+from ..calls import CallBook, CallKey
+from ..decoder import Decoder, Sink
+from .chunks import (
+    FINISH_REASONS,
+    MODELLED_IN_DELTA,
+    MODELLED_IN_EVENT,
+    MODELLED_IN_MESSAGE,
+    Event,
+    Message,
+    read_usage,
+)
+
+
+class Block(msgspec.Struct):
+    """What is remembered of one block: its part, its call, and an input that came with the start and may yet be replaced."""
+
+    part: int
+    call: CallKey | None = None
+    opaque: bool = False
+    """Whether it is a block that we do not model."""
+    input: dict[str, Any] | None = None
+
+
+class State(msgspec.Struct):
+    """What is remembered of one stream."""
+
+    id: str | None = None
+    started: bool = False
+    blocks: dict[int, Block] = {}
+    parts: int = 0
+    calls: CallBook = msgspec.field(default_factory=CallBook)
+
+
+class AnthropicMessagesDecoder(Decoder[Event]):
+    """See the module. One stream, one message."""
+
+    chunk_type = Event
+
+    def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
+        super().__init__(sink, limits)
+        self.state = State()
+
+    def _read(self, chunk: Event, event: str) -> None:
+        kind = chunk.type or event
+        reader = _READERS.get(kind)
+        if reader is not None:
+            reader(self, chunk)
+        elif chunk.error is not None:
+            self._error(chunk.error)
+        else:
+            self.to_all(Unknown(kind))
+
+    def close(self) -> None:
+        """No more comes: an input that waited for its fragments is what the call had, though nobody ended it."""
+        for block in self.state.blocks.values():
+            if block.input is not None and block.call is not None:
+                self._input(block, msgspec.json.encode(block.input).decode())
+        super().close()
+
+    # ---- One reader per event of the wire.
+
+    def _block_delta(self, chunk: Event) -> None:
+        delta = chunk.delta
+        block = self.state.blocks.get(chunk.index or 0)
+        if block is None:
+            block = self._unstarted(chunk)
+        kind = delta.type if delta is not None else None
+        if delta is None:
+            return
+        if kind == "text_delta":
+            if delta.text:
+                self._emits[0](TextDelta(delta.text, block.part))
+        elif kind == "input_json_delta":
+            if delta.partial_json:
+                self._input(block, delta.partial_json)
+        elif kind == "thinking_delta":
+            if delta.thinking:
+                self._emits[0](ReasoningDelta(delta.thinking, block.part))
+        elif kind == "signature_delta":
+            if delta.signature:
+                self._emits[0](ReasoningSignature(delta.signature, block.part))
+        elif kind == "citations_delta" and delta.citation is not None:
+            self._emits[0](Citation(delta.citation, block.part))
+        else:
+            self._unknown_delta(block, kind)
+
+    def _message_start(self, chunk: Event) -> None:
+        if isinstance(chunk.message, Message):
+            raw = self._untyped().get("message")
+            self._message(chunk.message, raw if isinstance(raw, Mapping) else {})
+
+    def _whole_message(self, chunk: Event) -> None:
+        """An unstreamed body: a message at the top level."""
+        message = Message(chunk.id, chunk.model, None, chunk.content, chunk.stop_reason, chunk.usage)
+        self._message(message, self._untyped())
+
+    def _message(self, message: Message, raw: Mapping[str, Any]) -> None:
+        state = self.state
+        if state.started and message.id != state.id:
+            self.to_all(Notice("second_response", "a second message started in the same stream; both were kept"))
+        state.started, state.id = True, state.id or message.id
+        state.blocks.clear()
+        self.to_all(Started(message.id or None, message.model or None, message.provider or None))
+        self._keep_unmodelled(MODELLED_IN_MESSAGE, raw, self._emits[0])
+        if message.usage:
+            self.to_all(Usage(read_usage(message.usage)))
+        content = message.content
+        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content or []:
+            self._end_block(self._open(block))
+        if message.stop_reason:
+            self._finish(message.stop_reason)
+
+    def _block_start(self, chunk: Event) -> None:
+        index = chunk.index or 0
+        self.state.blocks[index] = self._open(chunk.content_block or {})
+
+    def _block_stop(self, chunk: Event) -> None:
+        block = self.state.blocks.get(chunk.index or 0)
+        if block is not None:
+            self._end_block(block)
+
+    def _message_delta(self, chunk: Event) -> None:
+        raw = self._untyped()
+        self._start_if_lost()
+        if chunk.usage:
+            self.to_all(Usage(read_usage(chunk.usage)))
+        self._keep_unmodelled(MODELLED_IN_EVENT, raw, self._emits[0])
+        delta = raw.get("delta")
+        if isinstance(delta, Mapping):
+            self._keep_unmodelled(MODELLED_IN_DELTA, delta, self._emits[0])
+        if chunk.delta is not None and chunk.delta.stop_reason:
+            self._finish(chunk.delta.stop_reason)
+
+    def _message_stop(self, chunk: Event) -> None:
+        """The end mark. It says nothing of why the model stopped: that was `message_delta`."""
+        self._start_if_lost()
+
+    def _ping(self, chunk: Event) -> None:
+        """A keep-alive."""
+
+    def _stream_error(self, chunk: Event) -> None:
+        self._error(chunk.error if chunk.error is not None else self._untyped())
+
+    # ---- Blocks.
+
+    def _open(self, raw: Mapping[str, Any]) -> Block:
+        """Start a block with whatever its start already holds."""
+        emit = self._emits[0]
+        self._start_if_lost()
+        self.state.parts += 1
+        block = Block(self.state.parts)
+        kind = raw.get("type")
+        if kind == "text":
+            self._emit_text(raw, "text", TextDelta, block.part)
+            citations = raw.get("citations")
+            for citation in citations if isinstance(citations, list) else ():
+                if isinstance(citation, dict):
+                    emit(Citation(citation, block.part))
+        elif kind == "thinking":
+            self._emit_text(raw, "thinking", ReasoningDelta, block.part)
+            self._emit_text(raw, "signature", ReasoningSignature, block.part)
+        elif kind == "redacted_thinking":
+            self._emit_text(raw, "data", RedactedReasoning, block.part)
+        elif kind == "tool_use":
+            self._open_call(block, raw)
+        else:
+            block.opaque = True
+            emit(ProviderBlock(str(kind), dict(raw), block.part))
+        return block
+
+    def _emit_text(self, raw: Mapping[str, Any], key: str, event: Callable[[str, int], Any], part: int) -> None:
+        text = raw.get(key)
+        if isinstance(text, str) and text:
+            self._emits[0](event(text, part))
+
+    def _open_call(self, block: Block, raw: Mapping[str, Any]) -> None:
+        """A call. An input that comes with the start is a default: the first real fragment replaces it."""
+        id, name, given = raw.get("id"), raw.get("name"), raw.get("input")
+        emit = self._emits[0]
+        block.call = self.state.calls.fragment(
+            emit, block.part, id if isinstance(id, str) else None, name if isinstance(name, str) else None
+        )
+        block.input = given if isinstance(given, dict) and given else None
+        rest = {key: value for key, value in raw.items() if key not in _MODELLED_IN_CALL and value is not None}
+        if rest:
+            emit(Extra(None, rest, block.call.id))
+
+    def _input(self, block: Block, text: str) -> None:
+        block.input = None
+        if block.opaque:
+            self._emits[0](BlockDelta(block.part, "input", text, json=True))
+            return
+        if block.call is None:
+            block.call = self.state.calls.fragment(self._emits[0], block.part, None, None)
+        self.state.calls.write(self._emits[0], block.call, text)
+
+    def _end_block(self, block: Block) -> None:
+        if block.call is None:
+            self._emits[0](PartEnd(block.part))
+            return
+        if block.input is not None:
+            text = msgspec.json.encode(block.input).decode()
+            self._input(block, text)
+        self.state.calls.end(self._emits[0], block.call)
+
+    def _unstarted(self, chunk: Event) -> Block:
+        """The block of a delta whose start was lost: the kind of the delta opens it."""
+        self._start_if_lost()
+        index = chunk.index or 0
+        self._emits[0](
+            Notice("block_not_started", "a delta came for a block that never started; it opens one", f"block {index}")
+        )
+        self.state.parts += 1
+        block = self.state.blocks[index] = Block(self.state.parts)
+        return block
+
+    def _unknown_delta(self, block: Block, kind: str | None) -> None:
+        """A delta we do not model. On a provider block its texts are pieces of that block's; elsewhere it is counted."""
+        delta = self._untyped().get("delta")
+        texts = {key: value for key, value in delta.items() if key != "type"} if isinstance(delta, Mapping) else {}
+        for key, value in texts.items():
+            if block.opaque and isinstance(value, str):
+                if value:
+                    self._emits[0](BlockDelta(block.part, key, value))
+            elif value is not None:
+                self._emits[0](Extra(block.part, {key: value}))
+        if not block.opaque:
+            self.to_all(Unknown(str(kind)))
+
+    def _start_if_lost(self) -> None:
+        if not self.state.started:
+            self.state.started = True
+            self.to_all(Started())
+
+    def _finish(self, raw: str) -> None:
+        self._emits[0](Finish(FINISH_REASONS.get(raw, FinishReason.UNKNOWN), raw))
+
+
+_MODELLED_IN_CALL = frozenset({"type", "id", "name", "input"})
+
+_READERS: dict[str, Callable[[AnthropicMessagesDecoder, Event], None]] = {
+    "content_block_delta": AnthropicMessagesDecoder._block_delta,
+    "content_block_start": AnthropicMessagesDecoder._block_start,
+    "content_block_stop": AnthropicMessagesDecoder._block_stop,
+    "message_start": AnthropicMessagesDecoder._message_start,
+    "message_delta": AnthropicMessagesDecoder._message_delta,
+    "message_stop": AnthropicMessagesDecoder._message_stop,
+    "message": AnthropicMessagesDecoder._whole_message,
+    "ping": AnthropicMessagesDecoder._ping,
+    "error": AnthropicMessagesDecoder._stream_error,
+}

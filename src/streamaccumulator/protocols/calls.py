@@ -1,0 +1,112 @@
+"""Which call a fragment belongs to, and what its id is: the one place for both rules.
+
+The event's id is unique within the stream: the provider's own where it is non-empty and new, else one we mint
+(`call_1`, ...). Blank is "not said"; a repeated id or name is not a second one. In this order:
+
+* index given and a call there: another id *and* a name is a new call, else that call;
+* index given, none there: a name is a new call, else the known id, else an id never seen is a new call, else the
+  latest open call and a Notice;
+* no index: the known id, else a name is a new call, else the latest open call.
+"""
+
+import msgspec
+
+from ..events import Notice, ToolCallArgumentDelta, ToolCallEnd, ToolCallName, ToolCallStart
+from .surrogates import Emit
+
+
+class CallKey(msgspec.Struct):
+    """What is remembered of one call: keys, not content."""
+
+    id: str
+    wire_id: str | None = None
+    name: str | None = None
+    ended: bool = False
+
+
+class CallBook(msgspec.Struct):
+    """The calls of one choice, in the order in which they started."""
+
+    calls: list[CallKey] = []
+    at_index: dict[int, int] = {}
+    of_wire_id: dict[str, int] = {}
+    ids: set[str] = set()
+    latest: int | None = None
+    """The call that was opened or written last."""
+    minted: int = 0
+
+    def fragment(self, emit: Emit, index: int | None, wire_id: str | None, name: str | None, kind: str = "function") -> CallKey:
+        """The call of one fragment, opened if it is a new one; what is new about it is written to `emit`."""
+        wire_id, name = wire_id or None, name or None
+        at = self._which(emit, index, wire_id, name)
+        if at is None:
+            at = self._open(emit, wire_id, name, kind)
+        call = self.calls[at]
+        self.latest = at
+        if index is not None:
+            self.at_index[index] = at
+        if name and not call.name:
+            call.name = name
+            emit(ToolCallName(call.id, name))
+        elif name and name != call.name:
+            emit(Notice("name_conflict", f"a call to {call.name!r} was also named {name!r}; the first counts", call.id))
+        if wire_id and call.wire_id is None:
+            call.wire_id = wire_id
+            self.of_wire_id[wire_id] = at
+            emit(Notice("late_id", "a call's id came after its start; the minted id stays", call.id))
+        return call
+
+    def write(self, emit: Emit, call: CallKey, delta: str) -> None:
+        """More argument text of a call; after an end it opens again."""
+        call.ended = False
+        emit(ToolCallArgumentDelta(call.id, delta))
+
+    def end(self, emit: Emit, call: CallKey) -> None:
+        """The call is whole."""
+        if not call.ended:
+            call.ended = True
+            emit(ToolCallEnd(call.id))
+
+    def end_all(self, emit: Emit, *, but_latest: bool = False) -> None:
+        """Every open call is whole: all of them, or all but the one that was being written when a bound was reached."""
+        for at, call in enumerate(self.calls):
+            if not (but_latest and at == self.latest):
+                self.end(emit, call)
+
+    def _which(self, emit: Emit, index: int | None, wire_id: str | None, name: str | None) -> int | None:
+        known = self.of_wire_id.get(wire_id) if wire_id else None
+        if index is not None and index in self.at_index:
+            at = self.at_index[index]
+            return None if wire_id and name and self._is_another(self.calls[at], wire_id, name) else at
+        if index is None:
+            return known if known is not None else None if name else self.latest
+        if name or known is not None:
+            return None if name else known
+        if wire_id or self.latest is None:
+            return None
+        emit(Notice("index_mismatch", f"arguments at index {index}, where no call started, were given to the latest call"))
+        return self.latest
+
+    def _is_another(self, call: CallKey, wire_id: str, name: str) -> bool:
+        """Whether a fragment with both an id and a name, at the index of `call`, starts another one."""
+        return wire_id != call.wire_id if call.wire_id else call.name is not None and name != call.name
+
+    def _open(self, emit: Emit, wire_id: str | None, name: str | None, kind: str) -> int:
+        minted = wire_id is None or wire_id in self.ids
+        if minted and wire_id:
+            emit(Notice("duplicate_id", f"two calls have the id {wire_id[:80]!r}; the later one got another"))
+        id = self._mint() if minted or wire_id is None else wire_id
+        self.ids.add(id)
+        self.calls.append(CallKey(id, wire_id, name))
+        at = len(self.calls) - 1
+        if wire_id:
+            self.of_wire_id[wire_id] = at
+        emit(ToolCallStart(id, name, kind, minted))
+        return at
+
+    def _mint(self) -> str:
+        while True:
+            self.minted += 1
+            id = f"call_{self.minted}"
+            if id not in self.ids:
+                return id

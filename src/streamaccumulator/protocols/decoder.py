@@ -1,0 +1,204 @@
+"""What a decoder is: a small object that turns the payloads of one stream into events.
+
+It remembers keys (which block is open, which index is which call), never content. Each event is written to the
+`emit` of its choice, a callable that `sink(choice)` gave: `list.append` for whoever iterates over events,
+`accumulator.observe` for whoever wants only the response. A decoder raises nothing for any payload: what it cannot
+read becomes an event that says so.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
+
+from .._json import JsonProblem, parse_payload
+from ..events import ChatStreamEvent, Extra, Notice, Started, StreamError, Unknown, Unreadable, Usage
+from ..limits import Limits
+from .lenient import lenient
+from .surrogates import Emit, SurrogateJoiner
+
+Sink = Callable[[int], Emit]
+"""Gives the `emit` of a choice, by its index; asked once for each."""
+
+C = TypeVar("C", bound=msgspec.Struct)
+
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+HEAD = 256
+"""Bytes of an unreadable frame that are kept to look at."""
+
+
+class Decoder(Generic[C]):
+    """The part that every protocol shares. A protocol says in `_read` what one chunk means."""
+
+    chunk_type: ClassVar[type[msgspec.Struct]]
+    """The wire struct of one payload: only the fields that are read."""
+    _typed: ClassVar[msgspec.json.Decoder[Any]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._typed = msgspec.json.Decoder(cls.chunk_type)
+
+    def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
+        self._sink = sink
+        self._limits = limits
+        self._emits: dict[int, Emit] = {0: sink(0)}
+        self._decode: Callable[[bytes], C] = self._typed.decode
+        self._source: bytes | Mapping[str, Any] = b""
+        self._shared: dict[type, ChatStreamEvent] = {}
+        self._torn = False
+        self.silent = True
+        """True until something came that is more than a keep-alive."""
+        self.at_end = False
+        """Set by the driver before it hands over a frame that the end of the bytes may have cut."""
+
+    # ---- What a driver calls.
+
+    def payload(self, data: bytes, event: str = "", offset: int = 0) -> None:
+        """One frame's data, its `event:` name, and its place in the stream in bytes."""
+        try:
+            chunk = self._decode(data)
+        except (msgspec.MsgspecError, RecursionError):
+            self._surprise(data, event, offset)
+            return
+        self._source = data
+        self._read(chunk, event)
+
+    def chunk(self, value: object) -> None:
+        """One payload that somebody parsed already: a mapping, an SDK's object, a dataclass.
+
+        Raises TypeError for anything else, which is the caller's mistake.
+        """
+        plain = to_mapping(value)
+        self._source = plain
+        try:
+            chunk: C = msgspec.convert(plain, self.chunk_type)  # type: ignore[assignment]  # chunk_type is type[C]
+        except (msgspec.ValidationError, RecursionError):
+            chunk = self._fit(plain)
+        self._read(chunk, "")
+
+    def whole(self, body: object) -> None:
+        """The body of an unstreamed response, as `chunk` takes it. Folded, it equals the streamed message."""
+        self.chunk(body)
+        self._stream_end()
+
+    def close(self) -> None:
+        """No more comes."""
+        for emit in self._emits.values():
+            if isinstance(emit, SurrogateJoiner):
+                emit.flush()
+
+    @property
+    def choices(self) -> set[int]:
+        """The indexes of the choices that came so far; a protocol without choices has one, 0."""
+        return {0}
+
+    # ---- What a protocol says.
+
+    def _read(self, chunk: C, event: str) -> None:
+        """What one chunk means. `event` is the frame's name, empty if it had none."""
+        raise NotImplementedError  # each protocol's own
+
+    def _stream_end(self) -> None:
+        """The wire's end mark that is no finish reason: `[DONE]`."""
+
+    def to_all(self, event: ChatStreamEvent) -> None:
+        """An event that belongs to every choice; Started and Usage also reach a choice that comes late."""
+        if isinstance(event, Started | Usage):
+            self._shared[type(event)] = event
+        if not isinstance(event, Notice):
+            self.silent = False
+        for emit in self._emits.values():
+            emit(event)
+
+    def _meet(self, choice: int) -> Emit:
+        """The emit of a choice, which is told first what belongs to all."""
+        if choice not in self._emits:
+            emit = self._sink(choice)
+            self._emits[choice] = SurrogateJoiner(emit) if self._torn else emit
+            for event in self._shared.values():
+                self._emits[choice](event)
+        return self._emits[choice]
+
+    def _untyped(self) -> Mapping[str, Any]:
+        """The payload now being read with every key it has, for the rare ones that carry more than we model."""
+        if isinstance(self._source, bytes):
+            value, _ = parse_payload(self._source)
+            self._source = value if isinstance(value, dict) else {}
+        return self._source
+
+    def _keep_unmodelled(self, known: frozenset[str], of: Mapping[str, Any], emit: Emit) -> None:
+        """Every key of a payload that we do not model and that says something, as one Extra."""
+        data = {key: value for key, value in of.items() if key not in known and value not in _SAYS_NOTHING}
+        if data:
+            emit(Extra(None, data))
+
+    def _error(self, raw: object) -> None:
+        """An error of the provider: an object with `message` and `type`, `code` or `status`, or just a text."""
+        if isinstance(raw, Mapping):
+            kind = next((str(raw[key]) for key in ("type", "code", "status") if raw.get(key)), "error")
+            message = raw.get("message") or raw.get("detail") or raw.get("error") or "no message"
+            self.to_all(StreamError(kind, str(message), dict(raw)))
+        else:
+            self.to_all(StreamError("error", str(raw), {"error": raw}))
+
+    # ---- The one path for surprises.
+
+    def _surprise(self, data: bytes, event: str, offset: int) -> None:
+        bare = data.strip()
+        if bare == b"[DONE]":
+            self._stream_end()
+            return
+        if not bare:
+            return
+        try:
+            value, odd = parse_payload(data)
+        except JsonProblem as fault:
+            self._not_json(data, event, offset, fault)
+            return
+        if not self._torn and _HALF.search(data):
+            self._torn = True
+            self._emits = {choice: SurrogateJoiner(emit) for choice, emit in self._emits.items()}
+        if odd:
+            self.to_all(Notice("invalid_utf8", f"a frame holds {odd}; such bytes are now U+FFFD", f"byte {offset}"))
+        if not isinstance(value, dict):
+            self.to_all(Unknown(f"a payload that is no object but {type(value).__name__}"))
+            return
+        self._source = value
+        self._read(self._fit(value), event)
+
+    def _not_json(self, data: bytes, event: str, offset: int, fault: JsonProblem) -> None:
+        if event == "error":
+            self._error(data.decode("utf-8", "replace"))
+        elif self.at_end:
+            self.to_all(Notice("cut_frame", "the stream ends inside a frame, which is lost", f"byte {offset}"))
+        else:
+            self.to_all(Unreadable(offset, f"no JSON: {fault.message}", data[:HEAD]))
+
+    def _fit(self, value: Mapping[str, Any]) -> C:
+        def tell(path: str, what: str) -> None:
+            self.to_all(Notice("unexpected_type", what, path))
+
+        return lenient(value, self.chunk_type, tell)  # type: ignore[return-value]  # chunk_type is type[C]
+
+
+_SAYS_NOTHING: tuple[object, ...] = (None, "", [], {})
+
+
+def to_mapping(value: object) -> Mapping[str, Any]:
+    """A parsed payload as a mapping, by duck typing. Raises TypeError if it is nothing of the kind."""
+    if isinstance(value, Mapping):
+        return value
+    dump: Any
+    if (dump := getattr(value, "model_dump", None)) is not None:
+        dumped = dump(mode="json", by_alias=True, exclude_unset=True)
+    elif (dump := getattr(value, "to_dict", None)) is not None:
+        dumped = dump()
+    else:
+        try:
+            dumped = msgspec.to_builtins(value)
+        except TypeError:
+            dumped = None
+    if not isinstance(dumped, Mapping):
+        raise TypeError(f"a chunk must be bytes, a mapping or an SDK object, not {type(value).__name__}")
+    return dumped

@@ -1,0 +1,9 @@
+"""OpenAI Chat Completions and every look-alike.
+
+https://platform.openai.com/docs/api-reference/chat-streaming
+"""
+
+from .. import Protocol
+from .decoder import OpenAIChatDecoder
+
+PROTOCOL = Protocol("openai-chat", OpenAIChatDecoder)

@@ -1,0 +1,143 @@
+"""What the wire of OpenAI Chat Completions holds: only the fields that are read, as loosely typed as servers send them.
+
+https://platform.openai.com/docs/api-reference/chat-streaming/streaming
+
+Beside the reference: `reasoning_content` (DeepSeek, llama.cpp, vLLM, Alibaba, Moonshot), `reasoning` (OpenRouter, Groq,
+Cerebras, Ollama), `reasoning_text` (Copilot), `reasoning_details` (OpenRouter, Snowflake), content as a list (Mistral),
+`x_groq.usage` (Groq), `choices[].usage` (Moonshot), `provider` (OpenRouter), `content_filter_results` (Azure).
+"""
+
+from typing import Any
+
+import msgspec
+
+from ...messages import FinishReason, TokenUsage
+
+
+class Wire(msgspec.Struct, frozen=True, gc=False):
+    """The base: decoded, read once and dropped, never part of a cycle."""
+
+
+class Function(Wire, frozen=True, gc=False):
+    name: str | None = None
+    arguments: str | dict[str, Any] | list[Any] | None = None
+
+
+class CustomTool(Wire, frozen=True, gc=False):
+    name: str | None = None
+    input: str | None = None
+
+
+class ToolCallDelta(Wire, frozen=True, gc=False):
+    index: int | None = None
+    id: str | None = None
+    type: str | None = None
+    function: Function | None = None
+    custom: CustomTool | None = None
+    extra_content: dict[str, Any] | None = None
+
+
+class Delta(Wire, frozen=True, gc=False):
+    """A choice's `delta`; an unstreamed `message` has the same fields."""
+
+    content: str | list[Any] | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    reasoning_text: str | None = None
+    reasoning_details: list[dict[str, Any]] | None = None
+    refusal: str | None = None
+    tool_calls: list[ToolCallDelta] | None = None
+    function_call: Function | None = None
+    annotations: list[dict[str, Any]] | None = None
+    images: list[dict[str, Any]] | None = None
+    audio: dict[str, Any] | None = None
+
+
+class Choice(Wire, frozen=True, gc=False):
+    index: int | None = None
+    delta: Delta | None = None
+    message: Delta | None = None
+    finish_reason: str | None = None
+    logprobs: dict[str, Any] | None = None
+    content_filter_results: dict[str, Any] | None = None
+    usage: dict[str, Any] | None = None
+    error: dict[str, Any] | str | None = None
+
+
+class Groq(Wire, frozen=True, gc=False):
+    usage: dict[str, Any] | None = None
+
+
+class Chunk(Wire, frozen=True, gc=False):
+    id: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    object: str | None = None
+    choices: list[Choice] | None = None
+    usage: dict[str, Any] | None = None
+    x_groq: Groq | None = None
+    error: dict[str, Any] | str | None = None
+
+
+MODELLED = frozenset({"id", "model", "provider", "object", "choices", "usage", "error", "obfuscation", "p"})
+"""Keys of a chunk that are read, or are padding (`obfuscation`, `p`); all others are kept as extras."""
+MODELLED_IN_CHOICE = frozenset({"index", "delta", "message", "finish_reason", "logprobs", "usage", "error", "text"})
+"""The same for a choice. `text` repeats `delta.content` on servers that send both."""
+
+FINISH_REASONS = {
+    "stop": FinishReason.STOP,
+    "eos": FinishReason.STOP,
+    "eos_token": FinishReason.STOP,
+    "end_turn": FinishReason.STOP,
+    "stop_sequence": FinishReason.STOP,
+    "tool_calls": FinishReason.TOOL_CALLS,
+    "tool_use": FinishReason.TOOL_CALLS,
+    "function_call": FinishReason.TOOL_CALLS,
+    "length": FinishReason.LENGTH,
+    "max_tokens": FinishReason.LENGTH,
+    "model_length": FinishReason.LENGTH,
+    "content_filter": FinishReason.CONTENT_FILTER,
+    "safety": FinishReason.CONTENT_FILTER,
+    "error": FinishReason.ERROR,
+    "abort": FinishReason.ERROR,
+    "insufficient_system_resource": FinishReason.ERROR,
+}
+"""The words of the look-alikes: https://docs.mistral.ai/api/ (model_length), https://api-docs.deepseek.com/api/create-chat-completion
+(insufficient_system_resource), https://openrouter.ai/docs/api-reference/overview (error). Any other is UNKNOWN."""
+
+_USAGE_PATHS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "input_tokens": (("prompt_tokens",), ("input_tokens",)),
+    "output_tokens": (("completion_tokens",), ("output_tokens",)),
+    "total_tokens": (("total_tokens",),),
+    "cache_read_tokens": (
+        ("prompt_tokens_details", "cached_tokens"),
+        ("input_tokens_details", "cached_tokens"),
+        ("cache_read_input_tokens",),
+        ("prompt_cache_hit_tokens",),
+        ("cached_tokens",),
+    ),
+    "cache_write_tokens": (("prompt_tokens_details", "cache_write_tokens"), ("cache_creation_input_tokens",)),
+    "reasoning_tokens": (
+        ("completion_tokens_details", "reasoning_tokens"),
+        ("output_tokens_details", "reasoning_tokens"),
+        ("reasoning_tokens",),
+    ),
+}
+"""Where each count may stand in a usage object; the first that is a number counts."""
+
+
+def read_usage(raw: dict[str, Any]) -> TokenUsage:
+    """A usage object in our terms. OpenAI's input count includes the cached tokens."""
+    counts: dict[str, Any] = {name: count_at(raw, paths) for name, paths in _USAGE_PATHS.items()}
+    return TokenUsage(**counts, input_includes_cache=True, raw=raw)
+
+
+def count_at(raw: dict[str, Any], paths: tuple[tuple[str, ...], ...]) -> int | None:
+    """The first whole number at one of the paths; None if there is none, never 0 for an absent one."""
+    for path in paths:
+        value: Any = raw
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    return None

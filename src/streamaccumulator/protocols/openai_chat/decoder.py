@@ -1,0 +1,357 @@
+"""Chunks of OpenAI Chat Completions, and of everything that looks like them, to events.
+
+Within one delta the channels are read in the order reasoning, content, refusal, tool calls, and the finish reason last:
+servers put the last piece of text and the reason into one chunk.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ...events import (
+    BlockDelta,
+    Citation,
+    Extra,
+    Finish,
+    LogProbs,
+    MediaDelta,
+    Notice,
+    ProviderBlock,
+    ReasoningDelta,
+    ReasoningSignature,
+    RedactedReasoning,
+    RefusalDelta,
+    Started,
+    TextDelta,
+    Usage,
+)
+from ...limits import Limits
+from ...messages import FinishReason
+from ..calls import CallBook
+from ..decoder import Decoder, Sink
+from ..surrogates import Emit
+from .chunks import (
+    FINISH_REASONS,
+    MODELLED,
+    MODELLED_IN_CHOICE,
+    Choice,
+    Chunk,
+    Delta,
+    Function,
+    ToolCallDelta,
+    read_usage,
+)
+
+_BOUNDS = (FinishReason.LENGTH, FinishReason.CONTENT_FILTER)
+
+
+class DetailKey(msgspec.Struct):
+    """One logical block of OpenRouter's `reasoning_details`: its part, and the keys already told as extras."""
+
+    part: int
+    id: str | None = None
+    told: set[str] = set()
+
+
+class ChoiceState(msgspec.Struct):
+    """What is remembered of one choice."""
+
+    calls: CallBook = msgspec.field(default_factory=CallBook)
+    parts: int = 0
+    """Numbers given to parts so far."""
+    reasoning: int | None = None
+    """The reasoning part that plain fields write to."""
+    details: dict[str, DetailKey] = {}
+    audio: int | None = None
+    bounded: bool = False
+    """Whether a finish reason said that the model was stopped by a bound."""
+
+    def new_part(self) -> int:
+        self.parts += 1
+        return self.parts
+
+
+class State(msgspec.Struct):
+    """What is remembered of one stream."""
+
+    started: bool = False
+    id: str | None = None
+    model: str | None = None
+    known: Started = Started()
+    second_told: bool = False
+    choices: dict[int, ChoiceState] = {}
+
+
+class OpenAIChatDecoder(Decoder[Chunk]):
+    """See the module. One stream, any number of choices."""
+
+    chunk_type = Chunk
+
+    def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
+        super().__init__(sink, limits)
+        self.state = State()
+
+    @property
+    def choices(self) -> set[int]:
+        return set(self.state.choices)
+
+    def _read(self, chunk: Chunk, event: str) -> None:
+        state = self.state
+        choices = chunk.choices
+        plain = state.started and bool(choices)
+        if not state.started or chunk.id != state.id or chunk.model != state.model:
+            self._identify(chunk)
+        for choice in choices or ():
+            self._choice(choice)
+            if choice.finish_reason or choice.delta is None:
+                plain = False
+            if choice.usage:
+                self.to_all(Usage(read_usage(choice.usage)))
+        if chunk.usage:
+            self.to_all(Usage(read_usage(chunk.usage)))
+        if not plain:
+            self._beside_the_choices(chunk)
+        if chunk.error is not None or chunk.object == "error" or (event == "error" and not choices):
+            self._error(chunk.error if chunk.error is not None else self._untyped())
+
+    # ---- What belongs to the whole response.
+
+    def _identify(self, chunk: Chunk) -> None:
+        """Who answers. The first non-empty values count; a second id is a second response in the same stream."""
+        state = self.state
+        if chunk.id and state.known.id and chunk.id != state.known.id and not state.second_told:
+            state.second_told = True
+            self.to_all(Notice("second_response", "the response id changed in mid-stream: this may be two responses"))
+        state.id, state.model = chunk.id, chunk.model
+        known = Started(
+            state.known.id or chunk.id or None,
+            state.known.model or chunk.model or None,
+            state.known.provider or chunk.provider or None,
+        )
+        if known != state.known or not state.started:
+            state.started, state.known = True, known
+            self.to_all(known)
+
+    def _beside_the_choices(self, chunk: Chunk) -> None:
+        """The keys that we do not model, read where a chunk is more than one more delta: the first, the last, the odd."""
+        if chunk.x_groq is not None and chunk.x_groq.usage and not chunk.usage:
+            self.to_all(Usage(read_usage(chunk.x_groq.usage)))
+        source = self._untyped()
+        for emit in self._emits.values():
+            self._keep_unmodelled(MODELLED, source, emit)
+        choices = source.get("choices")
+        for raw, choice in zip(choices if isinstance(choices, list) else (), chunk.choices or (), strict=False):
+            if isinstance(raw, Mapping):
+                self._keep_unmodelled(MODELLED_IN_CHOICE, raw, self._emits[choice.index or 0])
+
+    def _stream_end(self) -> None:
+        """`data: [DONE]`: calls are whole, but it says nothing of why the model stopped."""
+        for index, choice in self.state.choices.items():
+            choice.calls.end_all(self._emits[index], but_latest=choice.bounded)
+
+    # ---- One choice.
+
+    def _choice(self, choice: Choice) -> None:
+        index = choice.index or 0
+        state = self.state.choices.get(index)
+        if state is None:
+            state = self.state.choices[index] = ChoiceState()
+            self._meet(index)
+        emit = self._emits[index]
+        delta = choice.delta if choice.delta is not None else choice.message
+        if delta is not None:
+            if delta.reasoning_content or delta.reasoning or delta.reasoning_text or delta.reasoning_details:
+                self._reasoning(state, emit, delta)
+            content = delta.content
+            if content:
+                if isinstance(content, str):
+                    emit(TextDelta(content))
+                else:
+                    self._content_parts(state, emit, content)
+            if delta.refusal:
+                emit(RefusalDelta(delta.refusal))
+            if delta.tool_calls:
+                for call in delta.tool_calls:
+                    self._tool_call(state, emit, call)
+            if delta.function_call is not None:
+                self._legacy_call(state, emit, delta.function_call)
+            if delta.annotations or delta.images or delta.audio:
+                self._attachments(state, emit, delta)
+        if choice.logprobs is not None and any(choice.logprobs.values()):
+            emit(LogProbs(choice.logprobs))
+        if choice.content_filter_results:
+            emit(Extra(None, {"content_filter_results": choice.content_filter_results}))
+        if choice.error is not None:
+            self._error(choice.error)
+        if choice.finish_reason:
+            self._finish(state, emit, choice)
+
+    def _finish(self, state: ChoiceState, emit: Emit, choice: Choice) -> None:
+        raw = choice.finish_reason or ""
+        reason = FINISH_REASONS.get(raw, FinishReason.UNKNOWN)
+        state.bounded = state.bounded or reason in _BOUNDS
+        if reason is FinishReason.ERROR:
+            if choice.error is None:
+                self._error({"type": raw, "message": f"the provider ended the message with finish_reason {raw!r}"})
+        else:
+            state.calls.end_all(emit, but_latest=state.bounded)
+        emit(Finish(reason, raw))
+
+    def _content_parts(self, state: ChoiceState, emit: Emit, parts: list[Any]) -> None:
+        """Content as a list of typed parts, as Mistral sends it: https://docs.mistral.ai/capabilities/reasoning/"""
+        for part in parts:
+            kind = part.get("type") if isinstance(part, dict) else None
+            if isinstance(part, str):
+                if part:
+                    emit(TextDelta(part))
+            elif kind == "text" and isinstance(part.get("text"), str):
+                if part["text"]:
+                    emit(TextDelta(part["text"]))
+            elif kind == "thinking":
+                thinking = part.get("thinking")
+                pieces = thinking if isinstance(thinking, list) else [{"text": thinking}]
+                texts = [piece.get("text") for piece in pieces if isinstance(piece, dict)]
+                self._plain_reasoning(state, emit, "".join([text for text in texts if isinstance(text, str)]), "content")
+                if isinstance(part.get("signature"), str) and part["signature"] and state.reasoning:
+                    emit(ReasoningSignature(part["signature"], state.reasoning))
+            elif kind == "reference":
+                emit(Citation(part))
+            elif isinstance(part, dict):
+                emit(ProviderBlock(str(kind), part, state.new_part()))
+            else:
+                emit(
+                    Notice(
+                        "unexpected_type", f"{type(part).__name__} where a content part belongs", "$.choices[].delta.content"
+                    )
+                )
+
+    def _attachments(self, state: ChoiceState, emit: Emit, delta: Delta) -> None:
+        for annotation in delta.annotations or ():
+            emit(Citation(annotation))
+        for image in delta.images or ():
+            url = image.get("image_url")
+            source = url.get("url") if isinstance(url, dict) else url
+            if isinstance(source, str):
+                mime = source[5:].partition(";")[0] if source.startswith("data:") else None
+                emit(MediaDelta("image", mime, source, state.new_part()))
+            else:
+                emit(ProviderBlock(str(image.get("type")), image, state.new_part()))
+        if delta.audio:
+            self._audio(state, emit, delta.audio)
+
+    def _audio(self, state: ChoiceState, emit: Emit, audio: dict[str, Any]) -> None:
+        """Sound comes as pieces of base64 and of its transcript: https://platform.openai.com/docs/guides/audio"""
+        grows = {key: audio[key] for key in ("data", "transcript") if isinstance(audio.get(key), str)}
+        rest = {key: value for key, value in audio.items() if key not in grows and value is not None}
+        if state.audio is None:
+            state.audio = state.new_part()
+            emit(ProviderBlock("audio", rest, state.audio))
+        elif rest:
+            emit(Extra(state.audio, rest))
+        for key, piece in grows.items():
+            if piece:
+                emit(BlockDelta(state.audio, key, piece))
+
+    # ---- Reasoning, under its names.
+
+    def _reasoning(self, state: ChoiceState, emit: Emit, delta: Delta) -> None:
+        """The same text under two names counts once: a plain field says the text, the details say whose it is."""
+        field, text = next(
+            (
+                (name, value)
+                for name in ("reasoning_content", "reasoning", "reasoning_text")
+                if isinstance(value := getattr(delta, name), str) and value
+            ),
+            ("reasoning_details", ""),
+        )
+        details = delta.reasoning_details or []
+        said = "".join([_detail_text(detail) for detail in details])
+        in_details = bool(said) and text in ("", said)
+        if text and not in_details:
+            if said:
+                emit(Notice("reasoning_conflict", f"`{field}` and `reasoning_details` differ in one delta; the first counts"))
+            self._plain_reasoning(state, emit, text, field)
+        for detail in details:
+            self._detail(state, emit, detail, _detail_text(detail) if in_details else "")
+
+    def _plain_reasoning(self, state: ChoiceState, emit: Emit, text: str, field: str) -> None:
+        if not text:
+            return
+        opened = state.reasoning is None
+        if state.reasoning is None:
+            state.reasoning = state.new_part()
+        emit(ReasoningDelta(text, state.reasoning))
+        if opened:
+            emit(Extra(state.reasoning, {"field": field}))
+
+    def _detail(self, state: ChoiceState, emit: Emit, detail: dict[str, Any], text: str) -> None:
+        """One entry of OpenRouter's list: https://openrouter.ai/docs/use-cases/reasoning-tokens"""
+        kind, id = str(detail.get("type")), detail.get("id") or None
+        at = f"{kind}/{detail.get('index')}"
+        key = state.details.get(at)
+        if key is None or (id is not None and key.id is not None and id != key.id):
+            key = state.details[at] = DetailKey(self._detail_part(state, kind))
+        key.id = key.id or (str(id) if id is not None else None)
+        signature, data = detail.get("signature"), detail.get("data")
+        if text:
+            emit(ReasoningDelta(text, key.part))
+        if isinstance(signature, str) and signature:
+            emit(ReasoningSignature(signature, key.part))
+        if isinstance(data, str) and data:
+            emit(RedactedReasoning(data, key.part))
+        new = {name: value for name, value in detail.items() if name not in _DETAIL_CONTENT | key.told and value is not None}
+        if new and (text or signature or data or key.told):
+            key.told.update(new)
+            emit(Extra(key.part, new))
+
+    def _detail_part(self, state: ChoiceState, kind: str) -> int:
+        """Encrypted reasoning is a part of its own; the first readable block shares the part of the plain fields."""
+        if kind == "reasoning.encrypted":
+            return state.new_part()
+        if state.reasoning is None or state.details:
+            state.reasoning = state.new_part()
+        return state.reasoning
+
+    # ---- Tool calls.
+
+    def _tool_call(self, state: ChoiceState, emit: Emit, delta: ToolCallDelta) -> None:
+        custom = delta.custom
+        if custom is not None:
+            call = state.calls.fragment(emit, delta.index, delta.id, custom.name, "custom")
+            if custom.input:
+                state.calls.write(emit, call, custom.input)
+        else:
+            function = delta.function
+            call = state.calls.fragment(emit, delta.index, delta.id, function.name if function else None)
+            if function is not None and function.arguments is not None:
+                text = _arguments_text(function.arguments)
+                if text:
+                    state.calls.write(emit, call, text)
+        if delta.extra_content:
+            emit(Extra(None, {"extra_content": delta.extra_content}, call.id))
+
+    def _legacy_call(self, state: ChoiceState, emit: Emit, function: Function) -> None:
+        """`function_call`, the form before tools: one call, without id or index, marked so that it can go back as it came."""
+        new = not state.calls.calls
+        call = state.calls.fragment(emit, 0, None, function.name)
+        if new:
+            emit(Extra(None, {"legacy": "function_call"}, call.id))
+        text = _arguments_text(function.arguments)
+        if text:
+            state.calls.write(emit, call, text)
+
+
+_DETAIL_CONTENT = frozenset({"text", "summary", "signature", "data"})
+
+
+def _detail_text(detail: dict[str, Any]) -> str:
+    text = detail.get("text") or detail.get("summary")
+    return text if isinstance(text, str) else ""
+
+
+def _arguments_text(arguments: str | dict[str, Any] | list[Any] | None) -> str:
+    """Arguments as text; a server that sends the object itself gets its canonical JSON."""
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return msgspec.json.encode(arguments).decode()

@@ -1,0 +1,73 @@
+"""A stage on events that joins surrogate halves which a server cut apart, delta from delta.
+
+It is put in front of an `emit` when the first payload with an escaped surrogate comes that is no pair; streams without
+one never pay for it. A high half at the end of a delta waits for its low half; one left alone becomes U+FFFD and a Notice.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from .._json import is_torn, mend, mend_deeply
+from ..events import (
+    BlockDelta,
+    ChatStreamEvent,
+    Finish,
+    Notice,
+    PartEnd,
+    ReasoningDelta,
+    RefusalDelta,
+    TextDelta,
+    ToolCallArgumentDelta,
+    ToolCallEnd,
+)
+
+Emit = Callable[[ChatStreamEvent], None]
+_Delta = TextDelta | ReasoningDelta | RefusalDelta | BlockDelta | ToolCallArgumentDelta
+
+
+class SurrogateJoiner:
+    """`emit` with whole characters only. At most one half a channel is held, and `flush` lets go of all."""
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+        self._held: dict[tuple[object, ...], _Delta] = {}
+
+    def __call__(self, event: ChatStreamEvent) -> None:
+        if isinstance(event, _Delta):
+            self._join(event)
+            return
+        if isinstance(event, Finish | PartEnd | ToolCallEnd):
+            self.flush()
+        fields = msgspec.structs.asdict(event)
+        mended = {name: mend_deeply(value) for name, value in fields.items() if isinstance(value, str | dict | list)}
+        changed = {name: value for name, value in mended.items() if value != fields[name]}
+        if changed:
+            self._tell()
+        self._emit(msgspec.structs.replace(event, **changed) if changed else event)
+
+    def flush(self) -> None:
+        """The channels have ended: each half still held becomes U+FFFD."""
+        held, self._held = self._held, {}
+        for event in held.values():
+            self._tell()
+            self._emit(msgspec.structs.replace(event, delta="\ufffd"))
+
+    def _join(self, event: _Delta) -> None:
+        where = (event.id,) if isinstance(event, ToolCallArgumentDelta) else (event.part, getattr(event, "key", None))
+        channel = (type(event), *where)
+        waiting = self._held.pop(channel, None)
+        delta = event.delta if waiting is None else waiting.delta + event.delta
+        if "\ud800" <= delta[-1:] <= "\udbff":
+            self._held[channel] = msgspec.structs.replace(event, delta=delta[-1])
+            delta = delta[:-1]
+        if is_torn(delta):
+            whole = mend(delta)
+            if whole.count("\ufffd") > delta.count("\ufffd"):
+                self._tell()
+            delta = whole
+        if delta:
+            self._emit(msgspec.structs.replace(event, delta=delta))
+
+    def _tell(self) -> None:
+        self._emit(Notice("lone_surrogate", "half of a character came without the other half and is now U+FFFD"))

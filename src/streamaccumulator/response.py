@@ -1,0 +1,121 @@
+"""AccumulatedResponse: one complete assistant message and everything that was noticed on the way.
+
+It is a value: equal, copyable, picklable, and the same after a round trip through JSON. `to_json` carries `version`,
+the version of this format; its JSON Schema is `docs/response.schema.json`.
+"""
+
+from typing import Any, Self
+
+import msgspec
+
+from ._record import Record
+from .errors import AccumulatorError, ErrorTwin, from_twin, to_twin
+from .messages import AssistantMessage, FinishReason, TokenUsage, ToolCall
+
+
+class Diagnostic(Record, frozen=True):
+    """A note that changes nothing: `code` names its kind, `message` and `where` tell of the first, `count` how often."""
+
+    code: str
+    message: str
+    where: str = ""
+    count: int = 1
+
+
+class AccumulatedResponse(Record, frozen=True):
+    """The whole response, or as much of it as came.
+
+    `complete` is True only if the model said why it stopped and no error ended the stream. `errors` lists all that
+    went wrong, in the order it was met; `diagnostics` what was merely odd.
+    """
+
+    message: AssistantMessage = AssistantMessage()
+    finish_reason: FinishReason | None = None
+    raw_finish_reason: str | None = None
+    usage: TokenUsage | None = None
+    id: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    complete: bool = False
+    errors: tuple[AccumulatorError, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    logprobs: dict[str, list[Any]] | None = None
+    extra: dict[str, Any] = {}
+    version: int = 1
+
+    @property
+    def text(self) -> str:
+        """All visible text."""
+        return self.message.text
+
+    @property
+    def reasoning(self) -> str:
+        """All readable reasoning."""
+        return self.message.reasoning
+
+    @property
+    def refusal(self) -> str:
+        """All text of refusals."""
+        return self.message.refusal
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls that arrived whole, in order: safe to execute."""
+        return self.message.tool_calls
+
+    def kept(self) -> str:
+        """What arrived, in one clause of lengths and counts, without any of its text."""
+        sizes = (
+            (len(self.text), "characters of text"),
+            (len(self.reasoning), "characters of reasoning"),
+            (len(self.refusal), "characters of refusal"),
+            (len(self.tool_calls), "whole tool call" + ("s" if len(self.tool_calls) > 1 else "")),
+        )
+        said = [f"{count} {what}" for count, what in sizes if count]
+        other = len(self.message.content) - len(self.tool_calls)
+        return f"kept: {', '.join(said)}" if said else f"kept: {other} parts" if other else "nothing had come before"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The response as plain dicts, lists and scalars, ready for any JSON encoder."""
+        data: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_encode)
+        return data
+
+    def to_json(self) -> str:
+        """The response as JSON text; `from_json` of it gives an equal response."""
+        return msgspec.json.encode(self, enc_hook=_encode).decode()
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The response that `to_dict` was made of. Raises `msgspec.ValidationError` if it is none."""
+        return msgspec.convert(data, cls, dec_hook=_decode)
+
+    @classmethod
+    def from_json(cls, data: str | bytes) -> Self:
+        """The response that `to_json` was made of.
+
+        Raises `msgspec.DecodeError` if it is no JSON and `msgspec.ValidationError` if it is no response.
+        """
+        return msgspec.json.decode(data, type=cls, dec_hook=_decode)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of what `to_json` writes."""
+        return msgspec.json.schema(cls, schema_hook=_schema)
+
+
+def _encode(value: object) -> object:
+    if isinstance(value, AccumulatorError):
+        return to_twin(value)
+    raise NotImplementedError(f"{type(value).__name__} is no JSON value")  # what msgspec asks a hook to raise
+
+
+def _decode(kind: type, data: object) -> object:
+    if kind is AccumulatorError:
+        return from_twin(data)
+    raise NotImplementedError(f"{kind.__name__} is no part of a response")  # what msgspec asks a hook to raise
+
+
+def _schema(kind: type) -> dict[str, Any]:
+    if kind is AccumulatorError:
+        return msgspec.json.schema(ErrorTwin)
+    raise NotImplementedError(kind.__name__)  # what msgspec asks a hook to raise

@@ -1,0 +1,380 @@
+"""The drivers: where a source meets a decoder and an accumulator. The only loops, and the only I/O.
+
+`ChatStream` and `AsyncChatStream` read a source and hand its events out as they come; both are a loop around
+`_Session`, which holds all that happens between two reads, so that they cannot drift apart. `accumulate`,
+`aaccumulate` and `accumulate_choices` read to the end and give the response; `parse_response` takes a whole body.
+"""
+
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from types import TracebackType
+from typing import Any, Self
+
+from . import _sources
+from ._parts import ToolCallView
+from ._stream_decoder import StreamDecoder, only_first
+from .accumulator import ParseArguments, StreamAccumulator
+from .errors import GRAVITY, AccumulatorError
+from .events import ChatStreamEvent, StreamBroken
+from .limits import Limits
+from .protocols import Protocol
+from .protocols.surrogates import Emit
+from .response import AccumulatedResponse
+
+
+class _Session:
+    """One stream being read: everything that happens between two reads, for both drivers."""
+
+    def __init__(
+        self,
+        protocol: str | Protocol,
+        limits: Limits,
+        parse_arguments: ParseArguments | None,
+        fail_fast: bool,
+    ) -> None:
+        self.accumulator = StreamAccumulator(limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast)
+        self.decoder = StreamDecoder(protocol, limits=limits)
+        self.pending: deque[ChatStreamEvent] = deque()
+        self.ended = False
+        self.cause: Exception | None = None
+
+    def push(self, item: object) -> None:
+        """The source gave something."""
+        self.pending.extend(self.decoder.feed(item))
+
+    def end(self) -> None:
+        """The source ended."""
+        self.ended = True
+        self.pending.extend(self.decoder.close())
+
+    def fail(self, failure: Exception) -> None:
+        """The source raised."""
+        self.ended, self.cause = True, failure
+        self.pending.extend(self.decoder.fail(*_reason_of(failure)))
+
+    def leave(self) -> None:
+        """The caller wants no more. Events not yet handed out were not observed, and are not now."""
+        if not (self.ended and not self.pending) and not self.accumulator.stopped:
+            self.accumulator.observe(StreamBroken("cancelled", "the stream was left before its end"))
+        self.ended = True
+        self.pending.clear()
+
+    def take(self) -> ChatStreamEvent:
+        """The next event, observed just before it is handed out."""
+        event = self.pending.popleft()
+        self.accumulator.observe(event)
+        if self.accumulator.stopped:
+            self.ended = True
+            self.pending.clear()
+        return event
+
+    def finalize(self, strict: bool) -> AccumulatedResponse:
+        return _finalized(self.accumulator, strict, self.cause)
+
+
+def _reason_of(failure: Exception) -> tuple[str, str]:
+    """Why a source failed, as StreamBroken tells it. A client's own read timeout is the idle timeout."""
+    idle = isinstance(failure, TimeoutError) or "timeout" in type(failure).__name__.lower()
+    return "idle_timeout" if idle else "transport", f"{type(failure).__name__}: {failure}"[:200]
+
+
+def _finalized(accumulator: StreamAccumulator, strict: bool, cause: Exception | None) -> AccumulatedResponse:
+    try:
+        return accumulator.finalize(strict=strict)
+    except AccumulatorError as error:
+        if cause is None:
+            raise
+        raise error from cause
+
+
+class _Driver:
+    """What both drivers offer beside their loop."""
+
+    def __init__(
+        self,
+        source: Any,
+        protocol: str | Protocol = "auto",
+        *,
+        limits: Limits = Limits(),
+        parse_arguments: ParseArguments | None = None,
+        fail_fast: bool = False,
+    ) -> None:
+        self._source = source
+        self._session = _Session(protocol, limits, parse_arguments, fail_fast)
+        self._closed = False
+        self._open()
+
+    def _open(self) -> None:
+        raise NotImplementedError  # each driver opens the source in its own way
+
+    @property
+    def accumulator(self) -> StreamAccumulator:
+        """What merges the events that were handed out."""
+        return self._session.accumulator
+
+    def snapshot(self) -> AccumulatedResponse:
+        """The response as far as its events were handed out."""
+        return self._session.accumulator.snapshot()
+
+    def tool_call(self, id: str) -> ToolCallView:
+        """A live view of one call. Raises KeyError if no call of that id has started."""
+        return self._session.accumulator.tool_call(id)
+
+
+class ChatStream(_Driver):
+    """Read a source and hand out its events as they come; `finalize` gives the response.
+
+    The source may be bytes, a binary file or pipe, an iterable of bytes, dicts or SDK objects, or an HTTP response
+    (`iter_bytes`, `iter_raw`, `iter_content`). Iterating raises nothing of the stream's own (with `fail_fast`:
+    InvalidToolCallJson); what went wrong is told by `finalize`. A blocked read cannot be woken: use the client's own
+    read timeout, which ends in a Truncated of reason `idle_timeout`. Use it with `with`: leaving closes the source.
+    """
+
+    def _open(self) -> None:
+        self._items = _sources.read_sync(self._source)
+
+    def __iter__(self) -> Iterator[ChatStreamEvent]:
+        return self
+
+    def __next__(self) -> ChatStreamEvent:
+        session = self._session
+        while not session.pending:
+            if session.ended:
+                raise StopIteration
+            try:
+                item = next(self._items)
+            except StopIteration:
+                session.end()
+            except Exception as failure:  # noqa: BLE001  # whatever a client raises, the stream is broken; KeyboardInterrupt passes
+                session.fail(failure)
+            else:
+                session.push(item)
+        event = session.take()
+        if session.accumulator.stopped:
+            self.close()
+        return event
+
+    def finalize(self, *, strict: bool = True) -> AccumulatedResponse:
+        """Read what is left, unless the stream was left or has ended, and give the response.
+
+        Raises as `StreamAccumulator.finalize`; an error of the source is the `__cause__`.
+        """
+        for _ in self:
+            pass
+        return self._session.finalize(strict)
+
+    def close(self) -> None:
+        """Leave the stream: the source is closed, once, and nothing more is read."""
+        self._session.leave()
+        if not self._closed:
+            self._closed = True
+            _sources.close_sync(self._items, self._source)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+class AsyncChatStream(_Driver):
+    """As ChatStream, with `async for` and `async with`, for sources with `aiter_bytes`, `aiter_raw`, `content.iter_any`
+    or `__aiter__`; a source that needs no waiting is fine too. Cancellation passes through."""
+
+    def _open(self) -> None:
+        self._items = _sources.read_async(self._source)
+
+    def __aiter__(self) -> AsyncIterator[ChatStreamEvent]:
+        return self
+
+    async def __anext__(self) -> ChatStreamEvent:
+        session = self._session
+        while not session.pending:
+            if session.ended:
+                raise StopAsyncIteration
+            try:
+                item = await anext(self._items)
+            except StopAsyncIteration:
+                session.end()
+            except Exception as failure:  # noqa: BLE001  # whatever a client raises, the stream is broken; CancelledError passes
+                session.fail(failure)
+            else:
+                session.push(item)
+        event = session.take()
+        if session.accumulator.stopped:
+            await self.aclose()
+        return event
+
+    async def finalize(self, *, strict: bool = True) -> AccumulatedResponse:
+        """As ChatStream.finalize."""
+        async for _ in self:
+            pass
+        return self._session.finalize(strict)
+
+    async def aclose(self) -> None:
+        """As ChatStream.close."""
+        self._session.leave()
+        if not self._closed:
+            self._closed = True
+            await _sources.close_async(self._items, self._source)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+# ---- One call.
+
+
+class _Fold:
+    """A stream folded straight into accumulators, without events in between: one, or one for each choice."""
+
+    def __init__(
+        self,
+        protocol: str | Protocol,
+        limits: Limits,
+        parse_arguments: ParseArguments | None,
+        fail_fast: bool,
+        every_choice: bool = False,
+    ) -> None:
+        def new_accumulator(choice: int) -> Emit:
+            accumulator = StreamAccumulator(limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast)
+            self.accumulators[choice] = accumulator
+            return accumulator.observe
+
+        self.accumulators: dict[int, StreamAccumulator] = {}
+        sink = new_accumulator if every_choice else only_first(new_accumulator(0))
+        self.decoder = StreamDecoder(protocol, limits=limits, sink=sink)
+        self.cause: Exception | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a limit was hit, in any choice."""
+        return any(accumulator.stopped for accumulator in self.accumulators.values())
+
+    def fail(self, failure: Exception) -> None:
+        self.cause = failure
+        self.decoder.fail(*_reason_of(failure))
+
+    def response(self, strict: bool) -> AccumulatedResponse:
+        return _finalized(self.accumulators[0], strict, self.cause)
+
+    def responses(self, strict: bool) -> dict[int, AccumulatedResponse]:
+        met = self.decoder.choices or {0}
+        found = {choice: self.accumulators[choice].finalize(strict=False) for choice in sorted(met)}
+        worst = [(GRAVITY.index(type(error)), choice, error) for choice, one in found.items() for error in one.errors]
+        if strict and worst:
+            _, choice, error = min(worst, key=lambda item: item[:2])
+            raised = error.bound(found[choice])
+            raised.choices = found
+            raise raised from self.cause
+        return found
+
+
+def _read_all(source: Any, fold: _Fold) -> None:
+    items = _sources.read_sync(source)
+    ended = False
+    try:
+        while not fold.stopped:
+            try:
+                item = next(items)
+            except StopIteration:
+                ended = True
+                fold.decoder.close()
+                break
+            except Exception as failure:  # noqa: BLE001  # whatever a client raises, the stream is broken; KeyboardInterrupt passes
+                fold.fail(failure)
+                break
+            fold.decoder.feed(item)
+    finally:
+        if not ended:
+            _sources.close_sync(items, source)
+
+
+async def _aread_all(source: Any, fold: _Fold) -> None:
+    items = _sources.read_async(source)
+    ended = False
+    try:
+        while not fold.stopped:
+            try:
+                item = await anext(items)
+            except StopAsyncIteration:
+                ended = True
+                fold.decoder.close()
+                break
+            except Exception as failure:  # noqa: BLE001  # whatever a client raises, the stream is broken; CancelledError passes
+                fold.fail(failure)
+                break
+            fold.decoder.feed(item)
+    finally:
+        if not ended:
+            await _sources.close_async(items, source)
+
+
+def accumulate(
+    source: Any,
+    protocol: str | Protocol = "auto",
+    *,
+    strict: bool = True,
+    limits: Limits = Limits(),
+    parse_arguments: ParseArguments | None = None,
+    fail_fast: bool = False,
+) -> AccumulatedResponse:
+    """Read a source to its end and give the one complete message.
+
+    The source may be anything that ChatStream reads. With several choices this is choice 0, and a diagnostic says that
+    there were others. Raises as `StreamAccumulator.finalize`; with `strict=False` returns what came instead, with all
+    that went wrong in `.errors`. Raises TypeError for a source that cannot be read.
+    """
+    fold = _Fold(protocol, limits, parse_arguments, fail_fast)
+    _read_all(source, fold)
+    return fold.response(strict)
+
+
+async def aaccumulate(
+    source: Any,
+    protocol: str | Protocol = "auto",
+    *,
+    strict: bool = True,
+    limits: Limits = Limits(),
+    parse_arguments: ParseArguments | None = None,
+    fail_fast: bool = False,
+) -> AccumulatedResponse:
+    """As `accumulate`, for whatever AsyncChatStream reads."""
+    fold = _Fold(protocol, limits, parse_arguments, fail_fast)
+    await _aread_all(source, fold)
+    return fold.response(strict)
+
+
+def accumulate_choices(
+    source: Any,
+    protocol: str | Protocol = "auto",
+    *,
+    strict: bool = True,
+    limits: Limits = Limits(),
+    parse_arguments: ParseArguments | None = None,
+    fail_fast: bool = False,
+) -> dict[int, AccumulatedResponse]:
+    """As `accumulate`, for a stream with several choices: a response for each index that came, by index.
+
+    With `strict` the gravest error of all choices is raised; its `.response` is that choice's, its `.choices` all of them.
+    """
+    fold = _Fold(protocol, limits, parse_arguments, fail_fast, every_choice=True)
+    _read_all(source, fold)
+    return fold.responses(strict)
+
+
+def parse_response(
+    body: object, protocol: str | Protocol = "auto", *, strict: bool = True, limits: Limits = Limits()
+) -> AccumulatedResponse:
+    """The response of an unstreamed body (bytes, str, a mapping, an SDK object), equal to the streamed one.
+
+    Raises as `accumulate`.
+    """
+    fold = _Fold(protocol, limits, None, False)
+    fold.decoder.feed_body(body)
+    return fold.response(strict)
