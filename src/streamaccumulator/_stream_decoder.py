@@ -9,11 +9,14 @@ from typing import Any
 
 from ._json import JsonProblem, parse_payload
 from .events import ChatStreamEvent, LimitHit, Notice, ProtocolUnknown, StreamBroken, Unreadable
-from .framing.sse import Frame, SSEFramer
+from .framing.sse import SSEFramer
 from .limits import Limits
 from .protocols import Decoder, Protocol, Sink, protocol_named, recognise
 from .protocols.decoder import HEAD, to_mapping
 from .protocols.surrogates import Emit
+
+Frame = tuple[bytes, str, int]
+"""Data, event name and offset of a frame that waits until the protocol is known."""
 
 PATIENCE = 16
 """Payloads that `auto` looks at before it says that it does not know the protocol."""
@@ -46,6 +49,7 @@ class StreamDecoder:
         self._decoder: Decoder[Any] | None = None
         self._early: list[Frame | Mapping[str, Any]] = []
         self._given_up = False
+        self._closing = False
         self._head = b""
         self._fed = 0
         self._body: bytearray | None = None
@@ -53,11 +57,11 @@ class StreamDecoder:
         if isinstance(protocol, str) and protocol == "auto":
             self._emit = first = self._sink(0)
             self._sink = _with_first(first, self._sink)
-            self._framer = SSEFramer(self._tell, limits)
+            self._framer = SSEFramer(self._undetected, self._tell, limits)
         else:
             chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
+            self._framer = chosen.framer(self._undetected, self._tell, limits)
             self._begin(chosen)
-            self._framer = chosen.framer(self._tell, limits)
 
     def feed(self, item: object) -> list[ChatStreamEvent]:
         """The events that the next piece completes, in order.
@@ -121,6 +125,8 @@ class StreamDecoder:
     def _begin(self, protocol: Protocol) -> Decoder[Any]:
         self._decoder = decoder = protocol.decoder(self._sink, self._limits)
         self._emit = decoder.to_all
+        self._framer.on_frame = decoder.payload
+        decoder.at_end = self._closing
         return decoder
 
     def _feed_bytes(self, data: bytes) -> None:
@@ -128,11 +134,11 @@ class StreamDecoder:
             self._sniff(data)
         self._fed += len(data)
         if self._body is None:
-            self._read(self._framer.feed(data))
-        elif len(self._body) + len(data) > self._limits.frame_bytes:
-            self._emit(LimitHit("frame_bytes", len(self._body) + len(data)))
-        else:
+            self._framer.feed(data)
+        elif len(self._body) <= self._limits.frame_bytes:
             self._body += data
+            if len(self._body) > self._limits.frame_bytes:
+                self._emit(LimitHit("frame_bytes", self._limits.frame_bytes + 1))
 
     def _sniff(self, data: bytes) -> None:
         """Keep the head of the stream, and see by its first character whether it is one JSON body and no stream."""
@@ -142,36 +148,35 @@ class StreamDecoder:
             self._body = bytearray()
 
     def _flush(self) -> None:
-        if self._body is not None:
-            body, self._body = bytes(self._body), None
-            self._emit(Notice("whole_body", "the body is JSON and no stream"))
-            self._read_body(body)
-        frames = self._framer.close()
+        self._closing = True
         if self._decoder is not None:
             self._decoder.at_end = True
-        self._read(frames)
+        if self._body is not None and len(self._body) <= self._limits.frame_bytes:
+            body, self._body = bytes(self._body), None
+            self._read_body(body)
+        self._framer.close()
         if self._early:
             self._give_up(_seen(self._early))
         if self._decoder is not None:
             self._decoder.close()
 
-    def _read(self, frames: list[Frame]) -> None:
-        for frame in frames:
-            if self._decoder is not None:
-                self._decoder.payload(*frame)
-            else:
-                try:
-                    value, _ = parse_payload(frame[0])
-                except JsonProblem:
-                    value = None
-                self._detect(frame, value, frame[1])
+    def _undetected(self, data: bytes, event: str, offset: int) -> None:
+        """A frame of the read in which the protocol became known, or of an earlier one."""
+        if self._decoder is not None:
+            self._decoder.payload(data, event, offset)
+            return
+        try:
+            value, _ = parse_payload(data)
+        except JsonProblem:
+            value = None
+        self._detect((data, event, offset), value, event)
 
     def _read_body(self, body: bytes) -> None:
         """One JSON document where a stream was asked for; what is none is read as a stream after all."""
         try:
             value, _ = parse_payload(body)
         except JsonProblem:
-            self._read(self._framer.feed(body))
+            self._framer.feed(body)
             return
         payload = value if isinstance(value, dict) else next((item for item in value if isinstance(item, dict)), {})
         decoder = self._decoder_for(payload)

@@ -5,7 +5,7 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-
 The bytes may be cut anywhere, also inside a character or between CR and LF; the frames are the same. Lines end at LF,
 CR or CRLF and nowhere else. Work is linear in the bytes: nothing to the left of what was read is looked at again.
 
-Two paths give the same frames. `_read_lines` is the format, line by line. `feed` takes whole frames of the common
+Two paths give the same frames. `_read_lines` is the format, line by line. `_read_blocks` takes whole frames of the common
 shapes (`data: ...` alone, or `event: ...` and `data: ...`, ended by LF LF) straight out of a read, in C calls.
 """
 
@@ -15,14 +15,16 @@ from .._record import short
 from ..events import ChatStreamEvent, LimitHit, Notice
 from ..limits import Limits
 
-Frame = tuple[bytes, str, int]
-"""One event of the stream: its data, its `event:` name (empty if none was given), the offset of its first byte."""
+OnFrame = Callable[[bytes, str, int], None]
+"""Takes one event of the stream: its data, its `event:` name (empty if none was given), the offset of its first byte."""
 
 _BOM = b"\xef\xbb\xbf"
 
 
 class SSEFramer:
-    """Cuts a byte stream into frames. What it notices goes to `emit`; after a limit was hit it returns nothing more.
+    """Cuts a byte stream into frames for `on_frame`; what it notices goes to `emit`, in the order in which it comes.
+
+    After a frame passed the limit (`LimitHit`) it gives nothing more.
 
     `last_event_id` and `retry` (milliseconds) are what the stream set, for whoever reconnects.
     """
@@ -41,10 +43,12 @@ class SSEFramer:
         "_offset",
         "_start",
         "last_event_id",
+        "on_frame",
         "retry",
     )
 
-    def __init__(self, emit: Callable[[ChatStreamEvent], None], limits: Limits = Limits()) -> None:
+    def __init__(self, on_frame: OnFrame, emit: Callable[[ChatStreamEvent], None], limits: Limits = Limits()) -> None:
+        self.on_frame = on_frame
         self._emit = emit
         self._limit = limits.frame_bytes
         self._offset = 0  # of the next byte to be fed
@@ -60,38 +64,34 @@ class SSEFramer:
         self.last_event_id = ""
         self.retry: int | None = None
 
-    def feed(self, data: bytes) -> list[Frame]:
-        """The frames that these bytes complete."""
+    def feed(self, data: bytes) -> None:
+        """Hand out the frames that these bytes complete."""
         if self._head is not None:
             data = self._without_bom(data)
-        if self._dead or not data:
-            return []
-        frames: list[Frame] = []
+        if self._dead:
+            return
         at = 0
         if self._busy or self._line or self._after_cr:
-            at = self._read_lines(data, 0, frames, stop_at_frame=True)
+            at = self._read_lines(data, 0, stop_at_frame=True)
         end = data.rfind(b"\n\n", at)
         if end >= 0 and b"\r" not in data:
-            at = self._read_blocks(data, at, end, frames)
-        self._read_lines(data, at, frames)
+            at = self._read_blocks(data, at, end)
+        self._read_lines(data, at)
         self._offset += len(data)
-        return [] if self._dead else frames
 
-    def close(self) -> list[Frame]:
-        """The frame left without its blank line, if there is one: it is kept, and told."""
-        frames: list[Frame] = []
+    def close(self) -> None:
+        """Hand out the frame left without its blank line, if there is one: it is kept, and told."""
         if self._head:
             self._line += self._head
         self._head = None
-        if self._line and not self._dead:
+        if self._line:
             self._end_line(bytes(self._line))
             self._line.clear()
-        if self._data and not self._dead:
+        if self._data:
             self._emit(
                 Notice("unended_frame", "the last frame came without the blank line that ends it", f"byte {self._start}")
             )
-            self._end_frame(frames)
-        return frames
+            self._end_frame()
 
     def _without_bom(self, data: bytes) -> bytes:
         data = (self._head or b"") + data
@@ -104,34 +104,35 @@ class SSEFramer:
             self._offset = self._start = len(_BOM)
         return data
 
-    def _read_blocks(self, data: bytes, at: int, end: int, frames: list[Frame]) -> int:
+    def _read_blocks(self, data: bytes, at: int, end: int) -> int:
         """Whole frames between two offsets of a read without CR; returns where the next one starts."""
         offset = self._offset + at
         limit = self._limit
+        on_frame = self.on_frame
         for block in data[at:end].split(b"\n\n"):
             size = len(block)
             if block[:6] == b"data: " and b"\n" not in block and size <= limit:
-                frames.append((block[6:], "", offset))
-            elif not self._named_block(block, offset, frames):
+                on_frame(block[6:], "", offset)
+            elif not self._named_block(block, offset):
                 self._start = offset
-                self._read_lines(block + b"\n\n", 0, frames, self._offset - offset)
+                self._read_lines(block + b"\n\n", 0, self._offset - offset)
                 if self._dead:
                     break
             offset += size + 2
         self._start = offset
         return end + 2
 
-    def _named_block(self, block: bytes, offset: int, frames: list[Frame]) -> bool:
+    def _named_block(self, block: bytes, offset: int) -> bool:
         """The shape `event: name`, `data: ...`; False if it is another."""
         if block[:7] != b"event: " or len(block) > self._limit:
             return False
         name, _, rest = block[7:].partition(b"\n")
         if rest[:6] != b"data: " or b"\n" in rest:
             return False
-        frames.append((rest[6:], name.decode("utf-8", "replace"), offset))
+        self.on_frame(rest[6:], name.decode("utf-8", "replace"), offset)
         return True
 
-    def _read_lines(self, data: bytes, at: int, frames: list[Frame], shift: int = 0, *, stop_at_frame: bool = False) -> int:
+    def _read_lines(self, data: bytes, at: int, shift: int = 0, *, stop_at_frame: bool = False) -> int:
         """The format itself, from offset `at` on; returns how far it read.
 
         `shift` is how much earlier `data` starts than the bytes now fed. With `stop_at_frame` it stops after a blank line.
@@ -155,7 +156,7 @@ class SSEFramer:
             stop = min(lf, cr)
             if stop == length:
                 self._line += data[at:]
-                self._check_size()
+                self._fits(self._line)
                 return length
             line = data[at:stop]
             if self._line:
@@ -166,21 +167,22 @@ class SSEFramer:
             if line:
                 self._end_line(line)
             else:
-                self._end_frame(frames)
+                self._end_frame()
                 self._start = self._offset - shift + at
                 if stop_at_frame:
                     break
         return at
 
     def _end_line(self, line: bytes) -> None:
+        if not self._fits(line):
+            return
         self._busy = True
         name, _, value = line.partition(b":")
         if value[:1] == b" ":
             value = value[1:]
         if name == b"data":
             self._data.append(value)
-            self._data_bytes += len(value)
-            self._check_size()
+            self._data_bytes += len(line)
         elif name == b"event":
             self._event = value.decode("utf-8", "replace")
         elif name == b"id":
@@ -192,24 +194,25 @@ class SSEFramer:
         elif line[:1] == b"{":
             self._emit(Notice("bare_json", "a line of JSON without `data:` was taken as data", f"byte {self._start}"))
             self._data.append(line)
-            self._check_size()
+            self._data_bytes += len(line)
         elif name == b"error":
             said = short(value.decode("utf-8", "replace"))
             self._emit(Notice("error_field", f"the stream has a field `error`: {said}", f"byte {self._start}"))
 
-    def _end_frame(self, frames: list[Frame]) -> None:
+    def _end_frame(self) -> None:
         """A blank line: hand out the frame, if it has data. An event or id alone, or a comment, is none."""
-        if self._data:
-            frames.append((b"\n".join(self._data), self._event, self._start))
-            self._data = []
-            self._data_bytes = 0
-        self._event = ""
-        self._busy = False
+        data, event, start = self._data, self._event, self._start
+        self._data, self._data_bytes, self._event, self._busy = [], 0, "", False
+        if data:
+            self.on_frame(b"\n".join(data), event, start)
 
-    def _check_size(self) -> None:
-        size = len(self._line) + self._data_bytes
-        if size > self._limit and not self._dead:
-            self._dead = True
-            self._line.clear()
-            self._data.clear()
-            self._emit(LimitHit("frame_bytes", size))
+    def _fits(self, line: bytes | bytearray) -> bool:
+        """Whether the frame with this line, ended or not, is within the limit. The bytes met are told as limit + 1, so
+        that it does not depend on how they were cut."""
+        if self._data_bytes + len(line) <= self._limit:
+            return True
+        self._dead = True
+        self._line.clear()
+        self._data.clear()
+        self._emit(LimitHit("frame_bytes", self._limit + 1))
+        return False
