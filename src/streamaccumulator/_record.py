@@ -1,12 +1,15 @@
 """The base of every value this library hands out: a frozen struct whose repr stays short.
 
-Bound: a repr is at most a few hundred characters whatever the value holds, so a one-megabyte tool call
+Bound: a repr is at most `WIDTH` characters a field whatever the value holds, so a one-megabyte tool call
 never fills a terminal or a log line. Used by `events`, `messages`, `response` and `limits`.
 """
 
 import reprlib
 
 import msgspec
+
+WIDTH = 200
+"""Characters of one field's repr."""
 
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 120
@@ -28,5 +31,6 @@ class Record(msgspec.Struct, frozen=True):
 
 
 def short(value: object) -> str:
-    """The repr of any value, cut in the middle to about 120 characters a field."""
-    return _short.repr(value)
+    """The repr of any value, cut in the middle where it is longer than `WIDTH` characters."""
+    text = _short.repr(value)
+    return text if len(text) <= WIDTH else f"{text[: WIDTH // 2]}...{text[-WIDTH // 2 :]}"

@@ -185,12 +185,12 @@ GRAVITY = (UnknownProtocol, LimitExceeded, ProviderError, Truncated, MalformedCh
 # ---- The struct twins: how errors travel in JSON.
 
 
-class _TruncatedTwin(Record, frozen=True, tag="truncated"):
+class TruncatedTwin(Record, frozen=True, tag="truncated"):
     reason: str
     message: str
 
 
-class _InvalidToolCallJsonTwin(Record, frozen=True, tag="invalid_tool_call_json"):
+class InvalidToolCallJsonTwin(Record, frozen=True, tag="invalid_tool_call_json"):
     call_id: str
     name: str | None
     message: str
@@ -199,43 +199,38 @@ class _InvalidToolCallJsonTwin(Record, frozen=True, tag="invalid_tool_call_json"
     cause: str
 
 
-class _ProviderErrorTwin(Record, frozen=True, tag="provider_error"):
+class ProviderErrorTwin(Record, frozen=True, tag="provider_error"):
     kind: str
     message: str
     raw: dict[str, Any]
 
 
-class _MalformedChunkTwin(Record, frozen=True, tag="malformed_chunk"):
+class MalformedChunkTwin(Record, frozen=True, tag="malformed_chunk"):
     offset: int
     reason: str
     raw: bytes
 
 
-class _LimitExceededTwin(Record, frozen=True, tag="limit_exceeded"):
+class LimitExceededTwin(Record, frozen=True, tag="limit_exceeded"):
     limit: str
     value: int
 
 
-class _UnknownProtocolTwin(Record, frozen=True, tag="unknown_protocol"):
+class UnknownProtocolTwin(Record, frozen=True, tag="unknown_protocol"):
     seen: str
 
 
 ErrorTwin = (
-    _TruncatedTwin
-    | _InvalidToolCallJsonTwin
-    | _ProviderErrorTwin
-    | _MalformedChunkTwin
-    | _LimitExceededTwin
-    | _UnknownProtocolTwin
+    TruncatedTwin | InvalidToolCallJsonTwin | ProviderErrorTwin | MalformedChunkTwin | LimitExceededTwin | UnknownProtocolTwin
 )
 
 _TWINS: dict[type[AccumulatorError], type[Record]] = {
-    Truncated: _TruncatedTwin,
-    InvalidToolCallJson: _InvalidToolCallJsonTwin,
-    ProviderError: _ProviderErrorTwin,
-    MalformedChunk: _MalformedChunkTwin,
-    LimitExceeded: _LimitExceededTwin,
-    UnknownProtocol: _UnknownProtocolTwin,
+    Truncated: TruncatedTwin,
+    InvalidToolCallJson: InvalidToolCallJsonTwin,
+    ProviderError: ProviderErrorTwin,
+    MalformedChunk: MalformedChunkTwin,
+    LimitExceeded: LimitExceededTwin,
+    UnknownProtocol: UnknownProtocolTwin,
 }
 _ERRORS = {twin: error for error, twin in _TWINS.items()}
 

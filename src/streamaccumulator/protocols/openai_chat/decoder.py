@@ -257,20 +257,18 @@ class OpenAIChatDecoder(Decoder[Chunk]):
 
     def _reasoning(self, state: ChoiceState, emit: Emit, delta: Delta) -> None:
         """The same text under two names counts once: a plain field says the text, the details say whose it is."""
-        field, text = next(
-            (
-                (name, value)
-                for name in ("reasoning_content", "reasoning", "reasoning_text")
-                if isinstance(value := getattr(delta, name), str) and value
-            ),
-            ("reasoning_details", ""),
-        )
+        fields = {
+            "reasoning_content": delta.reasoning_content,
+            "reasoning": delta.reasoning,
+            "reasoning_text": delta.reasoning_text,
+        }
+        field, text = next(((name, value) for name, value in fields.items() if value), ("reasoning_details", ""))
         details = delta.reasoning_details or []
         said = "".join([_detail_text(detail) for detail in details])
+        if any(other and other != text for other in (*fields.values(), said) if text):
+            emit(Notice("reasoning_conflict", f"a delta has other reasoning beside `{field}`, which counts"))
         in_details = bool(said) and text in ("", said)
         if text and not in_details:
-            if said:
-                emit(Notice("reasoning_conflict", f"`{field}` and `reasoning_details` differ in one delta; the first counts"))
             self._plain_reasoning(state, emit, text, field)
         for detail in details:
             self._detail(state, emit, detail, _detail_text(detail) if in_details else "")

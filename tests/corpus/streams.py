@@ -1,0 +1,66 @@
+"""Where the recorded streams are, and what each is expected to become.
+
+The corpus holds third-party data and is read in place: `../shared/corpus` beside the checkout, or the folder named by
+`STREAMACCUMULATOR_CORPUS`. Its README says what the fields of its manifest mean.
+"""
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+ROOT = Path(os.environ.get("STREAMACCUMULATOR_CORPUS") or Path(__file__).parents[3] / "shared" / "corpus")
+PROTOCOLS = {"openai-chat": "openai-chat", "mistral": "openai-chat", "anthropic-messages": "anthropic-messages"}
+"""The corpus's names of the protocols that are read so far, and ours for them."""
+COUNTS = {"openai-chat": 384, "mistral": 3, "anthropic-messages": 156}
+"""How many streams of each there are: a corpus that lost some must not pass for a whole one."""
+
+
+class Stream(msgspec.Struct, frozen=True):
+    """One line of the manifest."""
+
+    file: str
+    protocol: str
+    expected: dict[str, Any]
+    disputed: list[str] = []
+
+    @property
+    def data(self) -> bytes:
+        return (ROOT / self.file).read_bytes()
+
+    @property
+    def ours(self) -> str:
+        return PROTOCOLS[self.protocol]
+
+
+class _Line(msgspec.Struct):
+    protocol: str
+
+
+@cache
+def streams() -> tuple[Stream, ...]:
+    """The streams of the protocols that are read; empty where there is no corpus."""
+    manifest = ROOT / "manifest.jsonl"
+    if not manifest.exists():
+        return ()
+    lines = manifest.read_bytes().splitlines()
+    return tuple(
+        [
+            msgspec.json.decode(line, type=Stream)
+            for line in lines
+            if msgspec.json.decode(line, type=_Line).protocol in PROTOCOLS
+        ]
+    )
+
+
+def need_corpus() -> None:
+    """Fail where continuous integration lacks the corpus; skip, saying why, on a machine that has none."""
+    if streams():
+        return
+    reason = f"no corpus of recorded streams at {ROOT}; name its folder in STREAMACCUMULATOR_CORPUS"
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)  # third-party data, not part of this repository
