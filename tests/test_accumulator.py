@@ -135,9 +135,7 @@ def test_citations_belong_to_their_text_or_stand_alone() -> None:
 
 
 def test_pieces_of_media_are_joined() -> None:
-    response = fold(
-        [MediaDelta("image", "image/png", "AA"), MediaDelta("image", None, "BB"), MediaDelta("audio", None, "C"), STOP]
-    )
+    response = fold([MediaDelta("image", "image/png", "AA"), MediaDelta("image", None, "BB"), MediaDelta("audio", None, "C"), STOP])
     assert response.message.content == (MediaPart("image", "image/png", "AABB"), MediaPart("audio", None, "C"))
 
 
@@ -264,9 +262,7 @@ def test_a_call_without_a_name_is_an_error_and_a_late_name_mends_it() -> None:
 
 
 def test_a_custom_tool_gets_its_text_unparsed() -> None:
-    (found,) = fold(
-        [ToolCallStart("c1", "sh", "custom"), ToolCallArgumentDelta("c1", "ls {"), ToolCallEnd("c1"), STOP]
-    ).tool_calls
+    (found,) = fold([ToolCallStart("c1", "sh", "custom"), ToolCallArgumentDelta("c1", "ls {"), ToolCallEnd("c1"), STOP]).tool_calls
     assert (found.kind, found.arguments) == ("custom", "ls {")
 
 
@@ -394,16 +390,15 @@ def test_usage_is_a_running_total_field_by_field() -> None:
             STOP,
         ]
     )
-    assert response.usage == TokenUsage(
-        20, 9, 29, cache_read_tokens=5, raw={"in": 20, "out": 9, "d": {"a": 8, "b": 1}, "n": None}
-    )
+    assert response.usage == TokenUsage(20, 9, 29, cache_read_tokens=5, raw={"in": 20, "out": 9, "d": {"a": 8, "b": 1}, "n": None})
     assert fold([STOP]).usage is None
 
 
 def test_usage_ends_nothing_and_text_after_finish_is_read() -> None:
     accumulator = StreamAccumulator()
     done = []
-    for event in [Usage(TokenUsage(1)), STOP, TextDelta("late")]:
+    events: list[ChatStreamEvent] = [Usage(TokenUsage(1)), STOP, TextDelta("late")]
+    for event in events:
         accumulator.observe(event)
         done.append(accumulator.done)
     assert done == [False, True, True]

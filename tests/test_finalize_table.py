@@ -169,9 +169,9 @@ GRAVEST_FIRST: list[tuple[ChatStreamEvent, type[AccumulatorError]]] = [
 @pytest.mark.parametrize("at", range(len(GRAVEST_FIRST)))
 def test_the_gravest_is_raised_whatever_came_first(at: int) -> None:
     """Of the errors from place `at` on, met in the opposite order, the first of the list is raised."""
-    begun = [ToolCallStart("bad", "f"), ToolCallArgumentDelta("bad", "{]")]
-    events = [event for event, _ in reversed(GRAVEST_FIRST[at:])]
-    ended = [] if any(isinstance(event, StreamBroken) for event in events) else [STOP]
+    begun: list[ChatStreamEvent] = [ToolCallStart("bad", "f"), ToolCallArgumentDelta("bad", "{]")]
+    events: list[ChatStreamEvent] = [event for event, _ in reversed(GRAVEST_FIRST[at:])]
+    ended: list[ChatStreamEvent] = [] if any(isinstance(event, StreamBroken) for event in events) else [STOP]
     # A limit is the last thing heard, so it comes after the graver one where both are there.
     events.sort(key=lambda event: isinstance(event, LimitHit))
     with pytest.raises(GRAVEST_FIRST[at][1]):
@@ -185,6 +185,12 @@ def test_the_first_three_do_not_add_a_truncated(event: ChatStreamEvent) -> None:
 
 
 def test_errors_are_listed_in_the_order_in_which_they_were_met() -> None:
-    events: list[ChatStreamEvent] = [Unreadable(1, "a"), *whole_call("c1", "{]"), Unreadable(2, "b"), StreamError("e", "m"), STOP]
+    events: list[ChatStreamEvent] = [
+        Unreadable(1, "a"),
+        *whole_call("c1", "{]"),
+        Unreadable(2, "b"),
+        StreamError("e", "m"),
+        STOP,
+    ]
     kinds = [type(error) for error in observed(events).finalize(strict=False).errors]
     assert kinds == [MalformedChunk, InvalidToolCallJson, MalformedChunk, ProviderError]

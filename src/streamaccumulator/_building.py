@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ._json import depth_of, mend_deeply
+from ._json import depth_of, mend_deeply, whole
 from ._log import logger
 from ._parts import Builder, CallBuilder
 from .errors import AccumulatorError, LimitExceeded
@@ -127,7 +127,7 @@ class Building:
     def _note(self, code: str, message: str, where: str = "") -> None:
         known = self._notes.get(code)
         if known is None:
-            self._notes[code] = Diagnostic(code, message, where)
+            self._notes[code] = Diagnostic(whole(code), whole(message), whole(where))
             logger("accumulator").info("%s: %s", code, message)
         else:
             self._notes[code] = msgspec.structs.replace(known, count=known.count + 1)

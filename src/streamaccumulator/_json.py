@@ -7,6 +7,7 @@ for arguments and by the protocols for payloads that surprise their typed decode
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any, Never
 
 import msgspec
@@ -51,9 +52,7 @@ def _second_opinion(text: str, refusal: Exception) -> Any:
 def _was_cut(text: str, refusal: Exception) -> bool:
     """msgspec says `truncated`, or complains about a number or word at the very end of what there is."""
     words = str(refusal)
-    return "truncated" in words or (
-        "trailing" not in words and words.endswith(f"(byte {len(text.encode('utf-8', 'replace'))})")
-    )
+    return "truncated" in words or ("trailing" not in words and words.endswith(f"(byte {len(text.encode('utf-8', 'replace'))})"))
 
 
 def _refuse_constant(name: str) -> Never:
@@ -97,6 +96,17 @@ def _int_or_text(digits: str) -> int | str:
     return digits if len(digits) > MAX_DIGITS else int(digits)
 
 
+def to_bytes(value: Mapping[str, Any]) -> bytes:
+    """A parsed payload as the JSON it came from. What is too deep for JSON becomes bytes that are none."""
+    try:
+        return msgspec.json.encode(value, enc_hook=str)
+    except (UnicodeEncodeError, RecursionError):
+        try:
+            return json.dumps(value, default=str).encode()
+        except (RecursionError, ValueError):
+            return b"(nested too deeply to read)"
+
+
 def mend(text: str) -> str:
     """`text` with surrogate pairs joined and each surrogate left alone replaced by U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -113,10 +123,15 @@ def is_torn(text: str) -> bool:
     return False
 
 
+def whole(text: str) -> str:
+    """`text` itself where it can be encoded, else mended."""
+    return mend(text) if is_torn(text) else text
+
+
 def mend_deeply(value: Any) -> Any:
     """The same value with every string in it mended. At most as deep as the parser lets a document be."""
     if isinstance(value, str):
-        return mend(value) if is_torn(value) else value
+        return whole(value)
     if isinstance(value, list):
         return [mend_deeply(item) for item in value]
     if isinstance(value, dict):

@@ -7,7 +7,7 @@ appending costs the same however long the text is, and what is not yet folded is
 from collections.abc import Callable
 from typing import Any
 
-from ._json import JsonProblem, depth_of, is_torn, mend, parse
+from ._json import JsonProblem, depth_of, is_torn, mend, parse, whole
 from .errors import InvalidToolCallJson
 from .messages import CitationPart, MediaPart, Part, ProviderPart, ReasoningPart, RefusalPart, TextPart, ToolCall
 
@@ -114,7 +114,7 @@ class MediaBuilder(Builder):
         self.mime: str | None = None
 
     def build(self) -> MediaPart:
-        return MediaPart(self.kind, self.mime, self.text(), self.extra)
+        return MediaPart(whole(self.kind), self.mime, self.text(), self.extra)
 
 
 class BlockBuilder(Builder):
@@ -223,12 +223,12 @@ class CallBuilder(Builder):
         """This call is not to be made."""
         self.ended = True
         self.value = None
-        self.problem = InvalidToolCallJson(self.id, self.name, message, offset, self.text(), cause)
+        self.problem = InvalidToolCallJson(whole(self.id), self.name, message, offset, self.text(), cause)
 
     def build(self) -> ToolCall | None:
         if not self.ended or self.problem is not None:
             return None
-        return ToolCall(self.id, self.name or "", self.value, self.text(), self.kind, self.minted, self.extra)
+        return ToolCall(whole(self.id), self.name or "", self.value, self.text(), whole(self.kind), self.minted, self.extra)
 
 
 class ToolCallView:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ._json import JsonProblem, parse_payload
-from .events import ChatStreamEvent, LimitHit, Notice, ProtocolUnknown, StreamBroken, Unreadable
+from .events import ChatStreamEvent, LimitHit, Notice, ProtocolUnknown, Started, StreamBroken, Unreadable
 from .framing.sse import SSEFramer
 from .limits import Limits
 from .protocols import Decoder, Protocol, Sink, protocol_named, recognise
@@ -48,6 +48,7 @@ class StreamDecoder:
         self._sink = sink or only_first(self._events.append)
         self._decoder: Decoder[Any] | None = None
         self._early: list[Frame | Mapping[str, Any]] = []
+        self._objects = False  # whether an early payload was an object, and so might have told the protocol
         self._given_up = False
         self._closing = False
         self._head = b""
@@ -155,7 +156,7 @@ class StreamDecoder:
             body, self._body = bytes(self._body), None
             self._read_body(body)
         self._framer.close()
-        if self._early:
+        if self._objects and self._decoder is None and not self._given_up:
             self._give_up(_seen(self._early))
         if self._decoder is not None:
             self._decoder.close()
@@ -169,6 +170,9 @@ class StreamDecoder:
             value, _ = parse_payload(data)
         except JsonProblem:
             value = None
+            if self._closing:  # the end cut the frame that might have told the protocol
+                self._emit(Started())
+                self._given_up = True
         self._detect((data, event, offset), value, event)
 
     def _read_body(self, body: bytes) -> None:
@@ -202,6 +206,7 @@ class StreamDecoder:
         if self._given_up:
             return
         self._early.append(item)
+        self._objects = self._objects or isinstance(value, Mapping)
         found = recognise(value, event) if isinstance(value, Mapping) else None
         if found is not None:
             decoder = self._begin(found)

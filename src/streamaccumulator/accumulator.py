@@ -15,6 +15,7 @@ import msgspec
 
 from . import events as ev
 from ._building import Building
+from ._json import whole
 from ._parts import (
     RUN,
     WIDE,
@@ -159,7 +160,7 @@ class StreamAccumulator(Building):
 
     def _redacted(self, event: ev.RedactedReasoning) -> None:
         if part := self._new_part(ReasoningBuilder(event.part)):
-            part.redacted = event.data
+            part.redacted = whole(event.data)
             part.open = False
             self._spend(len(event.data))
 
@@ -192,7 +193,7 @@ class StreamAccumulator(Building):
         if part is None or part.kind != event.kind:
             part = self._new_part(MediaBuilder(event.part))
         if part is not None:
-            part.kind, part.mime = event.kind, part.mime or event.mime
+            part.kind, part.mime = event.kind, part.mime or whole(event.mime or "") or None
             self._current = part
             self._add(part, event.data)
 
@@ -208,7 +209,7 @@ class StreamAccumulator(Building):
 
     def _block(self, event: ev.ProviderBlock) -> None:
         if part := self._new_part(BlockBuilder(event.part)):
-            part.kind = event.kind
+            part.kind = whole(event.kind)
             part.data = self._opaque(event.data)
 
     def _block_delta(self, event: ev.BlockDelta) -> None:
@@ -216,7 +217,7 @@ class StreamAccumulator(Building):
         if part is None:
             self._note("unknown_part", "a piece of a provider block that never started was dropped", str(event.part))
         else:
-            self._add(part.under(event.key, event.json), event.delta)
+            self._add(part.under(whole(event.key), event.json), event.delta)
 
     def _call_start(self, event: ev.ToolCallStart) -> None:
         if event.id in self._calls:
@@ -225,14 +226,14 @@ class StreamAccumulator(Building):
         if len(self._calls) >= self._limits.tool_calls:
             self._hit("tool_calls", len(self._calls) + 1)
             return
-        call = self._new_part(CallBuilder(event.id, event.name, event.kind, event.minted))
+        call = self._new_part(CallBuilder(event.id, whole(event.name or ""), event.kind, event.minted))
         if call is not None:
             self._calls[event.id] = call
 
     def _call_name(self, event: ev.ToolCallName) -> None:
         if (call := self._known_call(event.id)) is not None and not call.name:
             self._reopen(call)
-            call.name = event.name
+            call.name = whole(event.name)
 
     def _arguments(self, event: ev.ToolCallArgumentDelta) -> None:
         call = self._current
@@ -264,7 +265,7 @@ class StreamAccumulator(Building):
 
     def _finished(self, event: ev.Finish) -> None:
         self._began = True
-        raw = event.raw if event.raw is not None else event.reason.value
+        raw = whole(event.raw if event.raw is not None else event.reason.value)
         if self._finish is not None and raw != self._raw_finish:
             self._note("second_finish", f"finish reasons {self._raw_finish!r} and {raw!r} both came")
         if self._finish is None or event.reason is not FinishReason.STOP:
@@ -281,7 +282,9 @@ class StreamAccumulator(Building):
         self._began = True
         known = self._identity
         self._identity = ev.Started(
-            known.id or event.id or None, known.model or event.model or None, known.provider or event.provider or None
+            known.id or whole(event.id or "") or None,
+            known.model or whole(event.model or "") or None,
+            known.provider or whole(event.provider or "") or None,
         )
 
     def _keep_extra(self, event: ev.Extra) -> None:
@@ -298,22 +301,22 @@ class StreamAccumulator(Building):
 
     def _stream_error(self, event: ev.StreamError) -> None:
         self._began = True
-        self._complain(ProviderError(event.kind, event.message, self._opaque(event.raw)))
+        self._complain(ProviderError(whole(event.kind), whole(event.message), self._opaque(event.raw)))
 
     def _broken(self, event: ev.StreamBroken) -> None:
         if self._finish is not None:
             self._note("broken_after_finish", f"the source failed after the message was done: {event.reason}: {event.message}")
         else:
-            self._complain(Truncated(event.reason, event.message))
+            self._complain(Truncated(whole(event.reason), whole(event.message)))
 
     def _protocol_unknown(self, event: ev.ProtocolUnknown) -> None:
-        self._complain(UnknownProtocol(event.seen))
+        self._complain(UnknownProtocol(whole(event.seen)))
 
     def _unreadable(self, event: ev.Unreadable) -> None:
-        self._complain(MalformedChunk(event.offset, event.reason, event.raw))
+        self._complain(MalformedChunk(event.offset, whole(event.reason), event.raw))
 
     def _limit_hit(self, event: ev.LimitHit) -> None:
-        self._hit(event.limit, event.value)
+        self._hit(whole(event.limit), event.value)
 
     def _notice(self, event: ev.Notice) -> None:
         self._note(event.code, event.message, event.where)

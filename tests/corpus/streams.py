@@ -48,11 +48,7 @@ def streams() -> tuple[Stream, ...]:
         return ()
     lines = manifest.read_bytes().splitlines()
     return tuple(
-        [
-            msgspec.json.decode(line, type=Stream)
-            for line in lines
-            if msgspec.json.decode(line, type=_Line).protocol in PROTOCOLS
-        ]
+        [msgspec.json.decode(line, type=Stream) for line in lines if msgspec.json.decode(line, type=_Line).protocol in PROTOCOLS]
     )
 
 

@@ -150,7 +150,8 @@ CUTS = st.lists(st.integers(1, 9), min_size=1)
 
 def cut_like(data: bytes, sizes: list[int]) -> list[bytes]:
     """The data in pieces of these sizes, over and over."""
-    pieces, at = [], 0
+    pieces: list[bytes] = []
+    at = 0
     while at < len(data):
         size = sizes[len(pieces) % len(sizes)]
         pieces.append(data[at : at + size])

@@ -38,7 +38,14 @@ def test_a_message_with_everything() -> None:
         call(0, arguments='"Bonn"}'),
         call(1, arguments=':"CET"}'),
         finish("tool_calls"),
-        chat(usage={"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14, "prompt_tokens_details": {"cached_tokens": 4}}),
+        chat(
+            usage={
+                "prompt_tokens": 9,
+                "completion_tokens": 5,
+                "total_tokens": 14,
+                "prompt_tokens_details": {"cached_tokens": 4},
+            }
+        ),
         DONE,
     )
     assert response.message.content == (
@@ -106,7 +113,10 @@ def test_choices_never_mix() -> None:
         ]
     )
     choices = accumulate_choices(data, "openai-chat")
-    assert {index: (one.text, one.raw_finish_reason) for index, one in choices.items()} == {0: ("A1", "length"), 1: ("B2", "stop")}
+    assert {index: (one.text, one.raw_finish_reason) for index, one in choices.items()} == {
+        0: ("A1", "length"),
+        1: ("B2", "stop"),
+    }
     assert all(one.usage is not None and one.id == "x1" for one in choices.values())
     first = read(data)
     assert (first.text, codes(first)) == ("A1", {"other_choices"})
@@ -389,7 +399,11 @@ def test_the_places_of_detailed_counts(raw: dict[str, Any], cached: int | None, 
         (b"event: error\ndata: Internal Server Error\n\n", "error", "Internal Server Error"),
         (sse({"object": "error", "message": "vllm", "type": "BadRequest", "code": 400}), "BadRequest", "vllm"),
         (chat({"index": 0, "delta": {}, "error": {"code": 502, "message": "up"}, "finish_reason": "error"}), "502", "up"),
-        (chat({"index": 0, "delta": {}, "finish_reason": "error"}), "error", "the provider ended the message with finish_reason 'error'"),
+        (
+            chat({"index": 0, "delta": {}, "finish_reason": "error"}),
+            "error",
+            "the provider ended the message with finish_reason 'error'",
+        ),
         (b'{"error":{"message":"context too long","code":400}}\n\n', "400", "context too long"),
     ],
 )

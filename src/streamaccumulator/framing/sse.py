@@ -88,9 +88,7 @@ class SSEFramer:
             self._end_line(bytes(self._line))
             self._line.clear()
         if self._data:
-            self._emit(
-                Notice("unended_frame", "the last frame came without the blank line that ends it", f"byte {self._start}")
-            )
+            self._emit(Notice("unended_frame", "the last frame came without the blank line that ends it", f"byte {self._start}"))
             self._end_frame()
 
     def _without_bom(self, data: bytes) -> bytes:

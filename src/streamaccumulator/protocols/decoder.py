@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
-from .._json import JsonProblem, parse_payload
+from .._json import JsonProblem, parse_payload, to_bytes
 from ..events import ChatStreamEvent, Extra, Notice, Started, StreamError, Unknown, Unreadable, Usage
 from ..limits import Limits
 from .lenient import lenient
@@ -44,7 +44,7 @@ class Decoder(Generic[C]):
         self._limits = limits
         self._emits: dict[int, Emit] = {0: sink(0)}
         self._decode: Callable[[bytes], C] = self._typed.decode
-        self._source: bytes | Mapping[str, Any] = b""
+        self._source: bytes | dict[str, Any] = b""
         self._shared: dict[type, ChatStreamEvent] = {}
         self._torn = False
         self.silent = True
@@ -67,15 +67,10 @@ class Decoder(Generic[C]):
     def chunk(self, value: object) -> None:
         """One payload that somebody parsed already: a mapping, an SDK's object, a dataclass.
 
-        Raises TypeError for anything else, which is the caller's mistake.
+        It is read as the JSON it came from, so that there is one path for all. Raises TypeError for anything else,
+        which is the caller's mistake.
         """
-        plain = to_mapping(value)
-        self._source = plain
-        try:
-            chunk: C = msgspec.convert(plain, self.chunk_type)  # type: ignore[assignment]  # chunk_type is type[C]
-        except (msgspec.ValidationError, RecursionError):
-            chunk = self._fit(plain)
-        self._read(chunk, "")
+        self.payload(to_bytes(to_mapping(value)))
 
     def whole(self, body: object) -> None:
         """The body of an unstreamed response, as `chunk` takes it. Folded, it equals the streamed message."""
@@ -171,6 +166,8 @@ class Decoder(Generic[C]):
         if event == "error":
             self._error(data.decode("utf-8", "replace"))
         elif self.at_end:
+            if self.silent:
+                self.to_all(Started())
             self.to_all(Notice("cut_frame", "the stream ends inside a frame, which is lost", f"byte {offset}"))
         else:
             self.to_all(Unreadable(offset, f"no JSON: {fault.message}", data[:HEAD]))

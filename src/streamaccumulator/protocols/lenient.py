@@ -31,7 +31,7 @@ def lenient(value: Mapping[str, Any], kind: type[S], tell: Tell, path: str = "$"
 def _fit(value: Any, kind: Any, tell: Tell, path: str) -> Any:
     try:
         return msgspec.convert(value, kind)
-    except (msgspec.ValidationError, RecursionError):
+    except (msgspec.ValidationError, RecursionError, UnicodeEncodeError):
         pass
     for option in get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,):
         fitted = _fit_one(value, option, tell, path)
@@ -48,6 +48,8 @@ def _fit_one(value: Any, kind: Any, tell: Tell, path: str) -> Any:
         (item_kind,) = get_args(kind)
         items = [_fit(item, item_kind, tell, f"{path}[{at}]") for at, item in enumerate(value)]
         return [item for item in items if item is not _UNFIT]
+    if (kind is str and isinstance(value, str)) or (get_origin(kind) is dict and isinstance(value, dict)):
+        return value  # refused for half a character in it, which the surrogate stage will mend
     if kind is str and isinstance(value, int | float) and not isinstance(value, bool):
         tell(path, "a number where a string belongs; converted")
         return msgspec.json.encode(value).decode()

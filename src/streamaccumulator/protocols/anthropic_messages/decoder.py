@@ -236,9 +236,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         """The block of a delta whose start was lost: the kind of the delta opens it."""
         self._start_if_lost()
         index = chunk.index or 0
-        self._emits[0](
-            Notice("block_not_started", "a delta came for a block that never started; it opens one", f"block {index}")
-        )
+        self._emits[0](Notice("block_not_started", "a delta came for a block that never started; it opens one", f"block {index}"))
         self.state.parts += 1
         block = self.state.blocks[index] = Block(self.state.parts)
         return block

@@ -220,11 +220,7 @@ class OpenAIChatDecoder(Decoder[Chunk]):
             elif isinstance(part, dict):
                 emit(ProviderBlock(str(kind), part, state.new_part()))
             else:
-                emit(
-                    Notice(
-                        "unexpected_type", f"{type(part).__name__} where a content part belongs", "$.choices[].delta.content"
-                    )
-                )
+                emit(Notice("unexpected_type", f"{type(part).__name__} where a content part belongs", "$.choices[].delta.content"))
 
     def _attachments(self, state: ChoiceState, emit: Emit, delta: Delta) -> None:
         for annotation in delta.annotations or ():
