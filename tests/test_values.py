@@ -86,9 +86,10 @@ def test_texts_name_the_tool_the_position_and_the_cause_and_what_was_kept() -> N
     assert str(ERRORS[6]) == "the stream passed the limit frame_bytes with 67108865"
     assert str(sa.Truncated().bound(RESPONSE)) == (
         "truncated: the stream ended without a finish reason; "
-        "kept: 5 characters of text, 5 characters of reasoning, 2 characters of refusal, 1 whole tool call"
+        "kept: 5 characters of text, 5 characters of reasoning, 2 characters of refusal, 1 whole tool call, 3 other parts "
+        "(2 unusable tool calls: see .errors)"
     )
-    assert str(sa.Truncated().bound(sa.AccumulatedResponse())).endswith("; nothing had come before")
+    assert str(sa.Truncated().bound(sa.AccumulatedResponse())).endswith("; kept: nothing")
 
 
 def test_texts_and_reprs_never_hold_what_the_model_said() -> None:

@@ -9,8 +9,8 @@ from typing import Any, Self
 import msgspec
 
 from ._record import Record
-from .errors import AccumulatorError, ErrorTwin, from_twin, to_twin
-from .messages import AssistantMessage, FinishReason, TokenUsage, ToolCall
+from .errors import AccumulatorError, ErrorTwin, InvalidToolCallJson, from_twin, to_twin
+from .messages import AssistantMessage, FinishReason, ReasoningPart, RefusalPart, TextPart, TokenUsage, ToolCall
 
 
 class Diagnostic(Record, frozen=True):
@@ -69,11 +69,13 @@ class AccumulatedResponse(Record, frozen=True):
             (len(self.text), "characters of text"),
             (len(self.reasoning), "characters of reasoning"),
             (len(self.refusal), "characters of refusal"),
-            (len(self.tool_calls), "whole tool call" + ("s" if len(self.tool_calls) > 1 else "")),
+            (len(self.tool_calls), "whole tool calls"),
+            (len([part for part in self.message.content if not isinstance(part, _COUNTED)]), "other parts"),
         )
-        said = [f"{count} {what}" for count, what in sizes if count]
-        other = len(self.message.content) - len(self.tool_calls)
-        return f"kept: {', '.join(said)}" if said else f"kept: {other} parts" if other else "nothing had come before"
+        said = [f"{count} {what.removesuffix('s') if count == 1 else what}" for count, what in sizes if count]
+        broken = sum(isinstance(error, InvalidToolCallJson) for error in self.errors)
+        dropped = f" ({broken} unusable tool call{'s' * (broken > 1)}: see .errors)" if broken else ""
+        return f"kept: {', '.join(said) or 'nothing'}{dropped}"
 
     def to_dict(self) -> dict[str, Any]:
         """The response as plain dicts, lists and scalars, ready for any JSON encoder."""
@@ -105,6 +107,9 @@ class AccumulatedResponse(Record, frozen=True):
         )
         definitions[cls.__name__]["properties"]["errors"]["items"] = error
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **response, "$defs": definitions}
+
+
+_COUNTED = (TextPart, ReasoningPart, RefusalPart, ToolCall)
 
 
 def _encode(value: object) -> object:

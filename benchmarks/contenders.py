@@ -1,0 +1,189 @@
+"""Who is measured: each takes the reads of a stream and gives (text, arguments), so that a wrong answer is seen.
+
+`floor` is as fast as a typed JSON decode lets anyone be: split on blank lines, decode the needed fields, append, join,
+parse the arguments once. It has no events, no errors, and no quirks. The SDKs are measured from the same bytes,
+through a transport in memory.
+"""
+
+import importlib.util
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from streamaccumulator import StreamDecoder, accumulate
+from streamaccumulator.protocols.anthropic_messages.chunks import Event
+from streamaccumulator.protocols.openai_chat.chunks import Chunk
+
+Answer = tuple[str, Any]
+Contender = Callable[[list[bytes]], Answer]
+
+
+class _Function(msgspec.Struct, gc=False):
+    arguments: str = ""
+
+
+class _Call(msgspec.Struct, gc=False):
+    function: _Function
+
+
+class _Delta(msgspec.Struct, gc=False):
+    content: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Choice(msgspec.Struct, gc=False):
+    delta: _Delta
+    finish_reason: str | None = None
+
+
+class _Chunk(msgspec.Struct, gc=False):
+    choices: list[_Choice]
+
+
+class _BlockDelta(msgspec.Struct, gc=False):
+    text: str = ""
+    partial_json: str = ""
+
+
+class _Event(msgspec.Struct, gc=False):
+    type: str
+    delta: _BlockDelta | None = None
+
+
+def _payloads(reads: list[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for data in reads:
+        *blocks, rest = (rest + data).split(b"\n\n")
+        for block in blocks:
+            _, _, payload = block.partition(b"data: ")
+            yield payload
+
+
+def chat_floor(reads: list[bytes]) -> Answer:
+    decode = msgspec.json.Decoder(_Chunk).decode
+    text: list[str] = []
+    arguments: list[str] = []
+    for payload in _payloads(reads):
+        if payload != b"[DONE]":
+            delta = decode(payload).choices[0].delta
+            if delta.content:
+                text.append(delta.content)
+            if delta.tool_calls:
+                arguments.append(delta.tool_calls[0].function.arguments)
+    return "".join(text), json.loads("".join(arguments)) if arguments else None
+
+
+def claude_floor(reads: list[bytes]) -> Answer:
+    decode = msgspec.json.Decoder(_Event).decode
+    text: list[str] = []
+    arguments: list[str] = []
+    for payload in _payloads(reads):
+        event = decode(payload)
+        if event.type == "content_block_delta" and event.delta is not None:
+            text.append(event.delta.text)
+            arguments.append(event.delta.partial_json)
+    joined = "".join(arguments)
+    return "".join(text), json.loads(joined) if joined else None
+
+
+def response_of(protocol: str) -> Contender:
+    """Ours, bytes to response."""
+
+    def run(reads: list[bytes]) -> Answer:
+        response = accumulate(reads, protocol)
+        return response.text, response.tool_calls[0].arguments if response.tool_calls else None
+
+    return run
+
+
+def events_of(protocol: str, wanted: Answer) -> Contender:
+    """Ours, bytes to events handed to the caller, who lets them go."""
+
+    def run(reads: list[bytes]) -> Answer:
+        decoder = StreamDecoder(protocol)
+        for data in reads:
+            for _ in decoder.feed(data):
+                pass
+        decoder.close()
+        return wanted
+
+    return run
+
+
+def typed_decode_of(chunk: type[Chunk] | type[Event], wanted: Answer) -> Contender:
+    """Splitting and decoding into our own wire structs alone: what is left above it is framing, decoder and fold."""
+
+    def run(reads: list[bytes]) -> Answer:
+        decode = msgspec.json.Decoder(chunk).decode
+        for payload in _payloads(reads):
+            if payload != b"[DONE]":
+                decode(payload)
+        return wanted
+
+    return run
+
+
+def sdk_of(protocol: str) -> Contender | None:
+    """The provider's own helper that assembles the final message, where its package is installed."""
+    package, helper = {
+        "openai-chat": ("openai", openai_final_message),
+        "anthropic-messages": ("anthropic", anthropic_final_message),
+    }[protocol]
+    if importlib.util.find_spec(package) is None:
+        return None
+
+    def run(reads: list[bytes]) -> Answer:
+        message = helper(reads)
+        return message["text"], message["calls"][0][1] if message["calls"] else None
+
+    return run
+
+
+def _transport(reads: list[bytes]) -> Any:
+    import httpx2
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=_Body(reads))
+
+    class _Body(httpx2.SyncByteStream):
+        def __init__(self, reads: list[bytes]) -> None:
+            self._reads = reads
+
+        def __iter__(self) -> Iterator[bytes]:
+            return iter(self._reads)
+
+    return httpx2.Client(transport=httpx2.MockTransport(answer))
+
+
+def openai_final_message(reads: list[bytes]) -> dict[str, Any]:
+    """What `client.chat.completions.stream` makes of the bytes."""
+    import openai
+
+    client = openai.OpenAI(api_key="none", base_url="http://127.0.0.1", http_client=_transport(reads), max_retries=0)
+    with client.chat.completions.stream(model="m", messages=[]) as stream:
+        for _ in stream:
+            pass
+        choice = stream.get_final_completion().choices[0]
+    calls = [(call.function.name, _parsed(call.function.arguments)) for call in choice.message.tool_calls or ()]
+    return {"text": choice.message.content or "", "calls": calls, "finish_reason": choice.finish_reason}
+
+
+def anthropic_final_message(reads: list[bytes]) -> dict[str, Any]:
+    """What `client.messages.stream` makes of the bytes."""
+    import anthropic
+
+    client = anthropic.Anthropic(api_key="none", base_url="http://127.0.0.1", http_client=_transport(reads), max_retries=0)
+    with client.messages.stream(model="m", max_tokens=9, messages=[]) as stream:
+        message = stream.get_final_message()
+    texts = [block.text for block in message.content if block.type == "text"]
+    calls = [(block.name, block.input) for block in message.content if block.type == "tool_use"]
+    return {"text": "".join(texts), "calls": calls, "finish_reason": message.stop_reason}
+
+
+def _parsed(arguments: str) -> Any:
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments

@@ -1,0 +1,96 @@
+"""Streams to measure, made in memory: full-size envelopes as the services send them, deltas of a given width."""
+
+import json
+from collections.abc import Iterator
+
+
+def _sse(payload: object, event: str = "") -> bytes:
+    name = f"event: {event}\n" if event else ""
+    return f"{name}data: {json.dumps(payload, separators=(',', ':'))}\n\n".encode()
+
+
+def chat_frame(delta: object, reason: str | None = None) -> bytes:
+    """One chunk of OpenAI chat in its full envelope."""
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
+    envelope = {
+        "id": "chatcmpl-B9MHDbslfkBeAs8l4bebGdFOJ6PeG",
+        "object": "chat.completion.chunk",
+        "created": 1741570283,
+        "model": "gpt-4.1-mini-2025-04-14",
+        "service_tier": "default",
+        "system_fingerprint": "fp_6ec83003ad",
+        "choices": [choice],
+        "obfuscation": "a1B2c3D4",
+    }
+    return _sse(envelope)
+
+
+def pieces(text: str, width: int) -> Iterator[str]:
+    return (text[at : at + width] for at in range(0, len(text), width))
+
+
+def arguments(size: int) -> str:
+    """A JSON object of about this many bytes: a file being written."""
+    line = "def handler(event): return event['detail'] or 'none'\\n"
+    return '{"path":"src/app.py","content":"' + line * (size // len(line)) + '"}'
+
+
+def chat_text(deltas: int) -> list[bytes]:
+    return [
+        chat_frame({"role": "assistant", "content": ""}),
+        *[chat_frame({"content": f"w{at % 1000:03}"}) for at in range(deltas)],
+        chat_frame({}, "stop"),
+        b"data: [DONE]\n\n",
+    ]
+
+
+def chat_call(size: int, width: int) -> list[bytes]:
+    start = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "write", "arguments": ""}}
+    return [
+        chat_frame({"role": "assistant", "content": None, "tool_calls": [start]}),
+        *[chat_frame({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces(arguments(size), width)],
+        chat_frame({}, "tool_calls"),
+        b"data: [DONE]\n\n",
+    ]
+
+
+def _anthropic(kind: str, **fields: object) -> bytes:
+    return _sse({"type": kind, **fields}, kind)
+
+
+def _claude(block: object, deltas: list[object], reason: str) -> list[bytes]:
+    usage = {"input_tokens": 20, "cache_read_input_tokens": 0, "output_tokens": 1}
+    message: dict[str, object] = {
+        "id": "msg_01",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude",
+        "content": [],
+        "stop_reason": None,
+    }
+    return [
+        _anthropic("message_start", message={**message, "stop_sequence": None, "usage": usage}),
+        _anthropic("content_block_start", index=0, content_block=block),
+        *[_anthropic("content_block_delta", index=0, delta=delta) for delta in deltas],
+        _anthropic("content_block_stop", index=0),
+        _anthropic("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage={"output_tokens": 9}),
+        _anthropic("message_stop"),
+    ]
+
+
+def claude_text(deltas: int) -> list[bytes]:
+    words: list[object] = [{"type": "text_delta", "text": f"w{at % 1000:03}"} for at in range(deltas)]
+    return _claude({"type": "text", "text": ""}, words, "end_turn")
+
+
+def claude_call(size: int, width: int) -> list[bytes]:
+    deltas: list[object] = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces(arguments(size), width)]
+    return _claude({"type": "tool_use", "id": "toolu_1", "name": "write", "input": {}}, deltas, "tool_use")
+
+
+def reads(frames: list[bytes], size: int) -> list[bytes]:
+    """The stream in reads of `size` bytes; 0 gives one frame a read."""
+    if size == 0:
+        return frames
+    data = b"".join(frames)
+    return [data[at : at + size] for at in range(0, len(data), size)]
