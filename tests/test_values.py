@@ -87,7 +87,7 @@ def test_texts_name_the_tool_the_position_and_the_cause_and_what_was_kept() -> N
     assert str(sa.Truncated().bound(RESPONSE)) == (
         "truncated: the stream ended without a finish reason; "
         "kept: 5 characters of text, 5 characters of reasoning, 2 characters of refusal, 1 whole tool call, 3 other parts "
-        "(2 unusable tool calls: see .errors)"
+        "(2 unusable tool calls)"
     )
     assert str(sa.Truncated().bound(sa.AccumulatedResponse())).endswith("; kept: nothing")
 

@@ -74,7 +74,7 @@ class AccumulatedResponse(Record, frozen=True):
         )
         said = [f"{count} {what.removesuffix('s') if count == 1 else what}" for count, what in sizes if count]
         broken = sum(isinstance(error, InvalidToolCallJson) for error in self.errors)
-        dropped = f" ({broken} unusable tool call{'s' * (broken > 1)}: see .errors)" if broken else ""
+        dropped = f" ({broken} unusable tool call{'s' * (broken > 1)})" if broken else ""
         return f"kept: {', '.join(said) or 'nothing'}{dropped}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,8 +5,8 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-
 The bytes may be cut anywhere, also inside a character or between CR and LF; the frames are the same. Lines end at LF,
 CR or CRLF and nowhere else. Work is linear in the bytes: nothing to the left of what was read is looked at again.
 
-Two paths give the same frames. `_read_lines` is the format, line by line. `_read_blocks` takes whole frames of the common
-shapes (`data: ...` alone, or `event: ...` and `data: ...`, ended by LF LF) straight out of a read, in C calls.
+Two paths give the same frames. `_read_lines` is the format, line by line. `_read_uniform` takes all frames of a read at
+once, in C calls, where they have one common shape: `data: ...` alone, or `event: ...` and `data: ...`, ended by LF LF.
 """
 
 from collections.abc import Callable
@@ -73,10 +73,7 @@ class SSEFramer:
         at = 0
         if self._busy or self._line or self._after_cr:
             at = self._read_lines(data, 0, stop_at_frame=True)
-        end = data.rfind(b"\n\n", at)
-        if end >= 0 and b"\r" not in data:
-            at = self._read_blocks(data, at, end)
-        self._read_lines(data, at)
+        self._read_lines(data, self._read_uniform(data, at))
         self._offset += len(data)
 
     def close(self) -> None:
@@ -88,7 +85,9 @@ class SSEFramer:
             self._end_line(bytes(self._line))
             self._line.clear()
         if self._data:
-            self._emit(Notice("unended_frame", "the last frame came without the blank line that ends it", f"byte {self._start}"))
+            self._emit(
+                Notice("unended_frame", "the stream ended without the blank line that ends its last frame", f"byte {self._start}")
+            )
             self._end_frame()
 
     def _without_bom(self, data: bytes) -> bytes:
@@ -102,39 +101,38 @@ class SSEFramer:
             self._offset = self._start = len(_BOM)
         return data
 
-    def _read_blocks(self, data: bytes, at: int, end: int) -> int:
-        """Whole frames between two offsets of a read without CR; returns where the next one starts."""
+    def _read_uniform(self, data: bytes, at: int) -> int:
+        """Whole frames from offset `at` on, if all of them have one common shape; returns how far it read.
+
+        The counts of line ends and separators prove the shape for all frames at once, so that each costs one split.
+        """
+        end = data.rfind(b"\n\n", at)
+        if end < 0 or end - at > self._limit or b"\r" in data:
+            return at
+        run = data[at:end]
+        lines = run.count(b"\n")
         offset = self._offset + at
-        limit = self._limit
-        on_frame = self.on_frame
-        for block in data[at:end].split(b"\n\n"):
-            size = len(block)
-            if block[:6] == b"data: " and b"\n" not in block and size <= limit:
-                on_frame(block[6:], "", offset)
-            elif not self._named_block(block, offset):
-                self._start = offset
-                self._read_lines(block + b"\n\n", 0, self._offset - offset)
-                if self._dead:
-                    break
-            offset += size + 2
+        if run.startswith(b"data: "):
+            payloads = run[6:].split(b"\n\ndata: ")
+            if lines != 2 * len(payloads) - 2:
+                return at
+            for payload in payloads:
+                self.on_frame(payload, "", offset)
+                offset += len(payload) + 8
+        elif run.startswith(b"event: "):
+            frames = [frame.partition(b"\ndata: ") for frame in run[7:].split(b"\n\nevent: ")]
+            if lines != 3 * len(frames) - 2 or not all(separator for _, separator, _ in frames):
+                return at
+            for name, _, payload in frames:
+                self.on_frame(payload, name.decode("utf-8", "replace"), offset)
+                offset += len(name) + len(payload) + 16
+        else:
+            return at
         self._start = offset
         return end + 2
 
-    def _named_block(self, block: bytes, offset: int) -> bool:
-        """The shape `event: name`, `data: ...`; False if it is another."""
-        if block[:7] != b"event: " or len(block) > self._limit:
-            return False
-        name, _, rest = block[7:].partition(b"\n")
-        if rest[:6] != b"data: " or b"\n" in rest:
-            return False
-        self.on_frame(rest[6:], name.decode("utf-8", "replace"), offset)
-        return True
-
-    def _read_lines(self, data: bytes, at: int, shift: int = 0, *, stop_at_frame: bool = False) -> int:
-        """The format itself, from offset `at` on; returns how far it read.
-
-        `shift` is how much earlier `data` starts than the bytes now fed. With `stop_at_frame` it stops after a blank line.
-        """
+    def _read_lines(self, data: bytes, at: int, *, stop_at_frame: bool = False) -> int:
+        """The format itself, from offset `at` on; returns how far it read: to the end, or with `stop_at_frame` past one frame."""
         length = len(data)
         lf = cr = -1
         while at < length and not self._dead:
@@ -143,7 +141,7 @@ class SSEFramer:
                 if data[at] == 10:
                     at += 1
                     if not self._line and not self._busy:
-                        self._start = self._offset - shift + at
+                        self._start = self._offset + at
                     continue
             if lf < at:
                 lf = data.find(b"\n", at)
@@ -166,7 +164,7 @@ class SSEFramer:
                 self._end_line(line)
             else:
                 self._end_frame()
-                self._start = self._offset - shift + at
+                self._start = self._offset + at
                 if stop_at_frame:
                     break
         return at

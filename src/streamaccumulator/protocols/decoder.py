@@ -168,7 +168,7 @@ class Decoder(Generic[C]):
         elif self.at_end:
             if self.silent:
                 self.to_all(Started())
-            self.to_all(Notice("cut_frame", "the stream ends inside a frame, which is lost", f"byte {offset}"))
+            self.to_all(Notice("cut_frame", "the last frame was cut, and is lost", f"byte {offset}"))
         else:
             self.to_all(Unreadable(offset, f"no JSON: {fault.message}", data[:HEAD]))
 
