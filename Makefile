@@ -40,5 +40,5 @@ bench: $(VENV)/dev-ready ## measure against the floor, as ratios
 	$(BIN)/python -m benchmarks
 
 clean: ## remove the virtual environment and all caches
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -109,7 +109,7 @@ FILES = sorted((Path(__file__).parent / "captures").glob("*/*.sse"))
 @given(st.sampled_from(FILES), st.lists(st.integers(1, 3000), min_size=1, max_size=20))
 def test_a_real_stream_cut_anywhere_gives_the_same_events(path: Path, sizes: list[int]) -> None:
     data = path.read_bytes()
-    pieces = []
+    pieces: list[bytes] = []
     at = 0
     while at < len(data):
         size = sizes[len(pieces) % len(sizes)]

@@ -119,9 +119,12 @@ class StreamDecoder:
         self._emit(event)
 
     def _taken(self) -> list[ChatStreamEvent]:
-        events = self._events[:]
-        self._events.clear()
-        return events
+        events = self._events
+        if not events:
+            return []
+        taken = events[:]
+        events.clear()
+        return taken
 
     def _begin(self, protocol: Protocol) -> Decoder[Any]:
         self._decoder = decoder = protocol.decoder(self._sink, self._limits)

@@ -73,7 +73,9 @@ class SSEFramer:
         at = 0
         if self._busy or self._line or self._after_cr:
             at = self._read_lines(data, 0, stop_at_frame=True)
-        self._read_lines(data, self._read_uniform(data, at))
+        at = self._read_uniform(data, at)
+        if at < len(data):
+            self._read_lines(data, at)
         self._offset += len(data)
 
     def close(self) -> None:
