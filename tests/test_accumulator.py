@@ -225,7 +225,8 @@ def test_arguments_are_any_json_value_and_integers_stay_exact() -> None:
         ('{"a":-', "cut", 6),
         ('{"a":tr', "cut", 7),
         ('{"a":"\\u00', "cut", 10),
-        ("[" * 5000, "malformed", None),
+        ("[" * 5000, "malformed", None),  # deeper than any limit, whatever else is wrong with it
+        ('{"a":"' + "[" * 500, "cut", 506),  # brackets in a string are no nesting
     ],
 )
 def test_bad_arguments_are_told_as_cut_or_malformed_and_the_call_is_not_made(text: str, cause: str, offset: int | None) -> None:
@@ -242,7 +243,6 @@ def test_arguments_deeper_than_the_limit_are_refused_though_they_are_json() -> N
     response = fold([*call("c1", nested), STOP])
     (error,) = response.errors
     assert "json_depth" in str(error)
-    assert nested.count("{") == 200
     assert fold([*call("c1", "[" + "{}," * 500 + "0]"), STOP]).errors == ()  # many, but not deep
 
 

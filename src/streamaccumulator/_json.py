@@ -7,12 +7,15 @@ for arguments and by the protocols for payloads that surprise their typed decode
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Never
 
 import msgspec
 
 _decode = msgspec.json.Decoder().decode
+DEEPEST = 512
+"""Levels of nesting in a payload beyond which no parser is asked: each has its own limit, and its own way to fail."""
 MAX_DIGITS = 4300
 """Digits of an integer that Python converts by default; a longer one is no number anybody meant."""
 
@@ -76,6 +79,8 @@ def parse_payload(data: bytes) -> tuple[Any, str]:
         text = data.decode("utf-8")
     except UnicodeDecodeError as fault:
         text, odd = data.decode("utf-8", "replace"), f"invalid UTF-8 at byte {fault.start}"
+    if nests_deeper(text, DEEPEST):
+        raise JsonProblem("nested too deeply to read", None, False)
     try:
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_float_or_text, parse_int=_int_or_text)
     except json.JSONDecodeError as fault:
@@ -137,6 +142,22 @@ def mend_deeply(value: Any) -> Any:
     if isinstance(value, dict):
         return {mend_deeply(key): mend_deeply(item) for key, item in value.items()}
     return value
+
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?$)', re.DOTALL)
+_BRACKET = re.compile(r"[\[{\]}]")
+
+
+def nests_deeper(text: str, limit: int) -> bool:
+    """Whether a JSON text, whole or cut, opens more than `limit` levels. Linear, and free for a text with few brackets."""
+    if text.count("{") + text.count("[") <= limit:
+        return False
+    depth = 0
+    for bracket in _BRACKET.findall(_STRING.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        if depth > limit:
+            return True
+    return False
 
 
 def depth_of(value: Any) -> int:

@@ -7,7 +7,7 @@ appending costs the same however long the text is, and what is not yet folded is
 from collections.abc import Callable
 from typing import Any
 
-from ._json import JsonProblem, depth_of, is_torn, mend, parse, whole
+from ._json import JsonProblem, is_torn, mend, nests_deeper, parse, whole
 from .errors import InvalidToolCallJson
 from .messages import CitationPart, MediaPart, Part, ProviderPart, ReasoningPart, RefusalPart, TextPart, ToolCall
 
@@ -149,8 +149,11 @@ class BlockBuilder(Builder):
         return ProviderPart(self.kind, data, self.extra)
 
 
+_BLANK = ("", "null")
+
+
 class CallBuilder(Builder):
-    """One call. Beside its text it keeps what tells a resent text from a broken one (`settled_text`)."""
+    """One call. Beside its text it keeps what tells a resent text from a broken one (`_document`)."""
 
     __slots__ = ("ended", "extends", "first", "id", "kind", "last", "minted", "name", "problem", "resent", "value")
 
@@ -182,42 +185,50 @@ class CallBuilder(Builder):
     @property
     def blank(self) -> bool:
         """Whether there are no arguments: nothing, white space, or a JSON null."""
-        return len(self.last) <= 64 and self.text().strip() in ("", "null")
-
-    def settled_text(self) -> str:
-        """The document among what was sent: all of it, or where that is no JSON and the server resent, the resent one."""
-        text = self.text()
-        if _is_json(text):
-            return text
-        before = text[: len(text) - len(self.last)]
-        if self.first == "{}" and _is_json(text[2:]):
-            return text[2:]
-        if before and (before.strip() == "{}" or before == self.last or self.extends) and _is_json(self.last):
-            return self.last
-        return text
+        return self.text().strip() in _BLANK
 
     def judge(self, parse_arguments: Callable[[str], Any] | None, max_depth: int) -> None:
         """The arguments are whole: parse them once, and keep the value or what is wrong with them."""
         self.ended = True
+        text = self.text()
         if self.kind == "custom":
-            self.value = self.text()
-        elif self.blank:
+            self.value = text
+        elif len(text) <= WIDE and text.strip() in _BLANK:
             self.value = {}
+        elif nests_deeper(text, max_depth):
+            self.fail(f"nested deeper than {max_depth} levels (limit json_depth)", "malformed")
         else:
-            text = self.settled_text()
-            self.resent = text != self.text()
-            self.run, self.blocks = [], [text]
-            try:
-                self.value = (parse_arguments or parse)(text)
-            except JsonProblem as fault:
-                self.fail(fault.message, "cut" if fault.cut else "malformed", fault.offset)
-            except Exception as fault:  # noqa: BLE001  # the caller's own parser: whatever it raises is its verdict on this call
-                self.fail(f"parse_arguments raised {type(fault).__name__}: {fault}", "malformed")
-            else:
-                if text.count("{") + text.count("[") > max_depth and depth_of(self.value) > max_depth:
-                    self.fail(f"nested deeper than {max_depth} levels (limit json_depth)", "malformed")
+            self._parse(text, parse_arguments)
         if not self.name and self.problem is None:
             self.fail("the call never got a name", "unnamed")
+
+    def _parse(self, text: str, parse_arguments: Callable[[str], Any] | None) -> None:
+        document, self.value, fault = self._document(text)
+        self.resent = document is not text
+        self.run, self.blocks, self.torn = [], [document], False
+        if parse_arguments is not None:
+            try:
+                self.value = parse_arguments(document)
+            except Exception as raised:  # noqa: BLE001  # the caller's own parser: whatever it raises is its verdict
+                self.fail(f"parse_arguments raised {type(raised).__name__}: {raised}", "malformed")
+        elif fault is not None:
+            self.fail(fault.message, "cut" if fault.cut else "malformed", fault.offset)
+
+    def _document(self, text: str) -> tuple[str, Any, JsonProblem | None]:
+        """The one document among what was sent: all of it, or where that is no JSON, the one that a server resent."""
+        try:
+            return text, parse(text), None
+        except JsonProblem as fault:
+            before = text[: len(text) - len(self.last)]
+            resent = [text[2:]] if self.first == "{}" else []
+            if before and (before.strip() == "{}" or before == self.last or self.extends):
+                resent.append(self.last)
+            for document in resent:
+                try:
+                    return document, parse(document), None
+                except JsonProblem:
+                    continue
+            return text, None, fault
 
     def fail(self, message: str, cause: str, offset: int | None = None) -> None:
         """This call is not to be made."""
@@ -263,11 +274,3 @@ class ToolCallView:
     def arguments(self) -> Any:
         """The parsed arguments of a call that is `ready`, else None."""
         return self._call.value if self.state == "ready" else None
-
-
-def _is_json(text: str) -> bool:
-    try:
-        parse(text)
-    except JsonProblem:
-        return False
-    return True
