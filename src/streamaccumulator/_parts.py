@@ -193,7 +193,7 @@ class CallBuilder(Builder):
         text = self.text()
         if self.kind == "custom":
             self.value = text
-        elif len(text) <= WIDE and text.strip() in _BLANK:
+        elif text.strip() in _BLANK:
             self.value = {}
         elif nests_deeper(text, max_depth):
             self.fail(f"nested deeper than {max_depth} levels (limit json_depth)", "malformed")

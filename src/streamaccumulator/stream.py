@@ -74,7 +74,11 @@ class _Session:
 
 def _reason_of(failure: Exception) -> tuple[str, str]:
     """Why a source failed, as StreamBroken tells it. A client's own read timeout is the idle timeout."""
-    idle = isinstance(failure, TimeoutError) or "timeout" in type(failure).__name__.lower()
+    seen: BaseException | None = failure
+    idle = False
+    while seen is not None and not idle:
+        idle = isinstance(seen, TimeoutError) or "timeout" in type(seen).__name__.lower()
+        seen = seen.__cause__ or seen.__context__  # requests wraps it in a ConnectionError
     return "idle_timeout" if idle else "transport", f"{type(failure).__name__}: {failure}"[:200]
 
 

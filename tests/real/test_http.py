@@ -1,0 +1,173 @@
+"""The drivers over real HTTP on loopback, with the clients people use, whole and broken."""
+
+import asyncio
+import http.client
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+import requests
+
+from streamaccumulator import (
+    AccumulatedResponse,
+    AsyncChatStream,
+    ChatStream,
+    TextDelta,
+    Truncated,
+    aaccumulate,
+    accumulate,
+)
+
+from ..wire import cuts, delta, finish
+from .server import Script, serving
+
+CAPTURE = (Path(__file__).parents[1] / "captures/openai-chat/reasoning-text-tools.sse").read_bytes()
+WHOLE = accumulate(CAPTURE)
+
+
+def by_httpx2(url: str, timeout: float = 5) -> AccumulatedResponse:
+    with httpx2.Client(timeout=timeout) as client, client.stream("GET", url) as response:
+        return accumulate(response)
+
+
+def by_httpx2_async(url: str, timeout: float = 5) -> AccumulatedResponse:
+    async def read() -> AccumulatedResponse:
+        async with httpx2.AsyncClient(timeout=timeout) as client, client.stream("GET", url) as response:
+            return await aaccumulate(response)
+
+    return asyncio.run(read())
+
+
+def by_requests(url: str, timeout: float = 5) -> AccumulatedResponse:
+    with requests.get(url, stream=True, timeout=timeout) as response:
+        return accumulate(response)
+
+
+def by_http_client(url: str, timeout: float = 5) -> AccumulatedResponse:
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=timeout)
+    try:
+        connection.request("GET", "/")
+        with connection.getresponse() as response:
+            return accumulate(response)
+    finally:
+        connection.close()
+
+
+Client = Callable[..., AccumulatedResponse]
+CLIENTS: list[Client] = [by_httpx2, by_httpx2_async, by_requests, by_http_client]
+each_client = pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.__name__)
+
+
+@each_client
+@pytest.mark.parametrize("size", [7, 1000])
+def test_a_whole_stream_is_read(client: Client, size: int) -> None:
+    with serving(Script(list(cuts(CAPTURE[:4000] if size == 7 else CAPTURE, size)))) as url:
+        if size == 7:
+            with pytest.raises(Truncated):
+                client(url)
+        else:
+            assert client(url) == WHOLE
+
+
+@each_client
+def test_a_connection_closed_inside_a_chunk_is_truncated_with_its_cause_and_all_that_came(client: Client) -> None:
+    with serving(Script([delta(content="Hel"), delta(content="lo")], end="broken")) as url, pytest.raises(Truncated) as caught:
+        client(url)
+    assert caught.value.response is not None
+    assert caught.value.response.text == "Hello"
+    if client is not by_http_client:  # its read1 gives an early end of the connection as an end of the body
+        assert caught.value.reason == "transport"
+        assert caught.value.__cause__ is not None
+
+
+@each_client
+def test_a_connection_that_breaks_after_the_finish_reason_is_only_a_note(client: Client) -> None:
+    with serving(Script([delta(content="Hello"), finish("stop")], end="broken")) as url:
+        assert client(url).complete
+
+
+@pytest.mark.parametrize("client", [by_httpx2, by_httpx2_async, by_requests], ids=lambda client: client.__name__)
+def test_the_clients_own_read_timeout_is_the_idle_timeout(client: Client) -> None:
+    script = Script([])
+    script.pieces = _Then([delta(content="Hel")], script.release)
+    with serving(script) as url:
+        with pytest.raises(Truncated) as caught:
+            client(url, timeout=0.2)
+        script.release.set()
+    assert caught.value.reason == "idle_timeout"
+    assert caught.value.response is not None
+    assert caught.value.response.text == "Hel"
+
+
+class _Then(list[bytes]):
+    """Pieces, then a wait until the test is done."""
+
+    def __init__(self, pieces: list[bytes], release: threading.Event) -> None:
+        super().__init__([*pieces, b": end\n\n"])
+        self._release = release
+
+    def __iter__(self) -> Iterator[bytes]:
+        for at, piece in enumerate(super().__iter__()):
+            if at == len(self) - 1:
+                self._release.wait(5)
+            yield piece
+
+
+def test_leaving_early_closes_the_connection() -> None:
+    script = Script([delta(content="Hel")], end="silent")
+    with serving(script) as url, httpx2.Client() as client, client.stream("GET", url) as response:
+        with ChatStream(response) as stream:
+            for event in stream:
+                if isinstance(event, TextDelta):
+                    break
+        assert response.is_closed
+        assert script.left.wait(5), "the server did not notice"
+        assert stream.finalize(strict=False).text == "Hel"
+
+
+def test_leaving_early_closes_the_connection_also_asynchronously_and_when_cancelled() -> None:
+    async def read(script: Script, url: str, cancel: bool) -> AccumulatedResponse:
+        async with httpx2.AsyncClient() as client, client.stream("GET", url) as response:
+            seen = asyncio.Event()
+
+            async def watch() -> None:
+                async with AsyncChatStream(response) as stream:
+                    streams.append(stream)
+                    async for event in stream:
+                        if isinstance(event, TextDelta):
+                            seen.set()
+                            if not cancel:
+                                break
+
+            streams: list[AsyncChatStream] = []
+            task = asyncio.create_task(watch())
+            await asyncio.wait_for(seen.wait(), 5)
+            if cancel:
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            else:
+                await task
+            assert response.is_closed
+            assert await asyncio.to_thread(script.left.wait, 5), "the server did not notice"
+            return await streams[0].finalize(strict=False)
+
+    for cancel in (False, True):
+        script = Script([delta(content="Hel")], end="silent")
+        with serving(script) as url:
+            response = asyncio.run(read(script, url, cancel))
+        assert response.text == "Hel"
+        assert [error.reason for error in response.errors if isinstance(error, Truncated)] == ["cancelled"]
+
+
+def test_a_pipe_gives_its_events_while_the_writer_still_holds_it() -> None:
+    reader, writer = os.pipe()
+    with open(reader, "rb") as source, ChatStream(source) as stream:
+        os.write(writer, delta(content="Hel"))
+        assert TextDelta("Hel") in [next(stream), next(stream)]
+        os.write(writer, finish("stop"))
+        os.close(writer)
+        assert stream.finalize().text == "Hel"
