@@ -42,7 +42,8 @@ class Llama:
         assert self.process.stdout is not None
         self.url = next((line.split()[1] for line in self.process.stdout if line.startswith("ready ")), "")
         assert self.url, "the server did not start"
-        self.client = httpx2.Client(base_url=self.url, timeout=60)
+        # A connection a request: the server may close an idle one just as the client sends the next request on it.
+        self.client = httpx2.Client(base_url=self.url, timeout=60, limits=httpx2.Limits(max_keepalive_connections=0))
 
     def stop(self) -> None:
         self.client.close()
