@@ -1,8 +1,10 @@
 """Small builders of wire bytes and ways to read them, shared by the tests."""
 
 import json
+import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
+from zlib import crc32
 
 from streamaccumulator import AccumulatedResponse, ChatStreamEvent, StreamAccumulator, StreamDecoder, accumulate
 
@@ -40,6 +42,19 @@ def call(index: int | None = None, id: str | None = None, name: str | None = Non
 def anthropic(kind: str, **fields: Any) -> bytes:
     """One event of Anthropic Messages."""
     return sse({"type": kind, **fields}, event=kind)
+
+
+def aws_frame(name: str, fields: Any, *, exception: bool = False) -> bytes:
+    """One frame of an AWS event stream."""
+    kind = "exception" if exception else "event"
+    said = {f":{kind}-type": name, ":content-type": "application/json", ":message-type": kind}
+    headers = b"".join(
+        [bytes([len(key)]) + key.encode() + b"\x07" + struct.pack(">H", len(value)) + value.encode() for key, value in said.items()]
+    )
+    payload = json.dumps(fields, ensure_ascii=False).encode()
+    prelude = struct.pack(">II", len(headers) + len(payload) + 16, len(headers))
+    frame = prelude + struct.pack(">I", crc32(prelude)) + headers + payload
+    return frame + struct.pack(">I", crc32(frame))
 
 
 def events_of(data: bytes | Iterable[bytes], protocol: str = "auto") -> list[ChatStreamEvent]:

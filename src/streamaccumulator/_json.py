@@ -101,8 +101,8 @@ def _int_or_text(digits: str) -> int | str:
     return digits if len(digits) > MAX_DIGITS else int(digits)
 
 
-def to_bytes(value: Mapping[str, Any]) -> bytes:
-    """A parsed payload as the JSON it came from. What is too deep for JSON becomes bytes that are none."""
+def to_bytes(value: Mapping[str, Any] | list[Any]) -> bytes:
+    """A parsed payload, or a part of one, as the JSON it came from. What is too deep for JSON becomes bytes that are none."""
     try:
         return msgspec.json.encode(value, enc_hook=str)
     except (UnicodeEncodeError, RecursionError):

@@ -16,7 +16,10 @@ def read_sync(source: Any) -> Iterator[Any]:
     if isinstance(source, bytes | bytearray | memoryview | str):
         return iter([source])
     if isinstance(source, Mapping):
-        raise TypeError("a mapping is one payload, not a stream; give a list of them, or use parse_response for a whole body")
+        events = source.get("stream", source.get("body"))  # boto3's converse_stream and invoke_model_with_response_stream
+        if not hasattr(events, "__iter__") or isinstance(events, str | bytes | Mapping):
+            raise TypeError("a mapping is one payload, not a stream; give a list of them, or use parse_response for a whole body")
+        return iter(events)
     for method, arguments in (("iter_bytes", ()), ("iter_raw", ()), ("iter_content", (None,))):
         opened = getattr(source, method, None)
         if callable(opened):
@@ -43,6 +46,25 @@ def read_async(source: Any) -> AsyncIterator[Any]:
     if hasattr(source, "__aiter__"):
         return aiter(source)
     return _waiting(read_sync(source))
+
+
+def content_type_of(source: Any) -> str:
+    """The content type of an HTTP response; empty for a source that has none."""
+    get = getattr(getattr(source, "headers", None), "get", None)
+    said = get("content-type") if callable(get) else None
+    return said if isinstance(said, str) else ""
+
+
+def provider_error_in(failure: BaseException) -> Mapping[str, Any] | None:
+    """The provider's own error object, where a client raised it from within the stream: an SDK's `body`, or botocore's
+    `response["Error"]`."""
+    body = getattr(failure, "body", None)
+    if isinstance(body, Mapping):
+        inner = body.get("error")
+        return inner if isinstance(inner, Mapping) else body
+    response = getattr(failure, "response", None)
+    said = response.get("Error") if isinstance(response, Mapping) else None
+    return {"code": said.get("Code"), "message": said.get("Message")} if isinstance(said, Mapping) else None
 
 
 async def _waiting(items: Iterator[Any]) -> AsyncIterator[Any]:

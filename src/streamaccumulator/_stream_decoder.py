@@ -1,18 +1,21 @@
 """StreamDecoder: the bytes (or parsed payloads) of one stream to its events, without I/O.
 
-Here the framing meets the protocol: what is to be read as a stream and what is one JSON body, which protocol an
-unnamed stream speaks, and what to say of bytes that held nothing. `stream` re-exports it.
+Here the framing meets the protocol: how the bytes are framed, which protocol an unnamed stream speaks, and what to say
+of bytes that held nothing. `stream` re-exports it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._json import JsonProblem, parse_payload
-from .events import ChatStreamEvent, LimitHit, Notice, ProtocolUnknown, Started, StreamBroken, Unreadable
+from .events import ChatStreamEvent, Notice, ProtocolUnknown, Started, StreamBroken, Unreadable
+from .framing.detect import framing_of
+from .framing.frames import BLANK, Framer
+from .framing.json_array import JSONArrayFramer
 from .framing.sse import SSEFramer
 from .limits import Limits
 from .protocols import Decoder, Protocol, Sink, protocol_named, recognise
-from .protocols.decoder import HEAD, to_mapping
+from .protocols.decoder import HEAD, stream_error, to_mapping
 from .protocols.surrogates import Emit
 
 Frame = tuple[bytes, str, int]
@@ -37,31 +40,42 @@ def only_first(emit: Emit) -> Sink:
 class StreamDecoder:
     """The bytes (or parsed payloads) of one stream to its events, without I/O.
 
-    `protocol` is a name (`openai-chat`, `anthropic-messages`, or `auto` to find out from the first payloads) or a
-    `Protocol`. With a `sink`, events go to `sink(choice)` and nothing is returned; without, those of choice 0 are
-    returned, and a Notice tells of others. Raises UnknownProtocol for a name that is none.
+    `protocol` is a name (see `docs/protocols.md`), `auto` to find out from the first payloads, or a `Protocol`. How bytes are
+    framed is seen from `content_type`, where the caller knows it and it says something, and from the first bytes. With
+    a `sink`, events go to `sink(choice)` and nothing is returned; without, those of choice 0 are returned, and a
+    Notice tells of others. Raises UnknownProtocol for a name that is none.
     """
 
-    def __init__(self, protocol: str | Protocol = "auto", *, limits: Limits = Limits(), sink: Sink | None = None) -> None:
+    def __init__(
+        self,
+        protocol: str | Protocol = "auto",
+        *,
+        limits: Limits = Limits(),
+        sink: Sink | None = None,
+        content_type: str = "",
+    ) -> None:
         self._limits = limits
+        self._content_type = content_type
         self._events: list[ChatStreamEvent] = []
         self._sink = sink or only_first(self._events.append)
         self._decoder: Decoder[Any] | None = None
         self._early: list[Frame | Mapping[str, Any]] = []
         self._objects = False  # whether an early payload was an object, and so might have told the protocol
+        self._told = False  # whether what came was told of, though no decoder read it
         self._given_up = False
         self._closing = False
+        self._framer: Framer | None = None
+        self._waiting = b""  # bytes that do not yet tell their framing
         self._head = b""
         self._fed = 0
-        self._body: bytearray | None = None
         self._emit: Emit
         if isinstance(protocol, str) and protocol == "auto":
             self._emit = first = self._sink(0)
             self._sink = _with_first(first, self._sink)
-            self._framer = SSEFramer(self._undetected, self._tell, limits)
         else:
             chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
-            self._framer = chosen.framer(self._undetected, self._tell, limits)
+            if chosen.framer is not None:
+                self._frame_by(chosen.framer)
             self._begin(chosen)
 
     def feed(self, item: object) -> list[ChatStreamEvent]:
@@ -72,10 +86,8 @@ class StreamDecoder:
         """
         if isinstance(item, bytes):
             self._feed_bytes(item)
-        elif isinstance(item, str):
-            self._feed_bytes(item.encode("utf-8", "surrogatepass"))
-        elif isinstance(item, bytearray | memoryview):
-            self._feed_bytes(bytes(item))
+        elif isinstance(item, str | bytearray | memoryview):
+            self._feed_bytes(_bytes_of(item))
         else:
             self._feed_value(item)
         return self._taken()
@@ -83,16 +95,12 @@ class StreamDecoder:
     def feed_body(self, body: object) -> list[ChatStreamEvent]:
         """The events of a whole, unstreamed body: bytes or text of one JSON document, a mapping, an SDK object."""
         if isinstance(body, str | bytes | bytearray | memoryview):
-            data = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else bytes(body)
-            self._fed, self._head = len(data), data[:HEAD]
-            self._read_body(data)
-            return self.close()
-        payload = to_mapping(body)
-        decoder = self._decoder_for(payload)
-        if decoder is None:
-            self._give_up(f"a body with the keys {_keys(payload)}")
+            data = _bytes_of(body)
+            if framing_of(data) is not SSEFramer:
+                self._frame_by(JSONArrayFramer)
+            self._feed_bytes(data)
         else:
-            decoder.whole(payload)
+            self._feed_value(body)
         return self.close()
 
     @property
@@ -101,21 +109,26 @@ class StreamDecoder:
         return self._decoder.choices if self._decoder is not None else set()
 
     def close(self) -> list[ChatStreamEvent]:
-        """The events that the end brings: a last frame without its blank line, and what was wrong with the whole."""
+        """The events that the end brings: a last frame without its end mark, and what was wrong with the whole."""
         self._flush()
-        if self._fed and not self._given_up and (self._decoder is None or self._decoder.silent):
-            self._emit(Unreadable(0, _looks_like(self._head, self._fed), self._head))
+        if self._fed and not self._told and (self._decoder is None or self._decoder.silent):
+            self._emit(Unreadable(0, _looks_like(self._head, self._fed, self._content_type), self._head))
         return self._taken()
 
-    def fail(self, reason: str, message: str = "") -> list[ChatStreamEvent]:
-        """As `close`, for a source that broke: `reason` is `transport`, `idle_timeout` or `cancelled`."""
+    def fail(self, reason: str, message: str = "", error: Mapping[str, Any] | None = None) -> list[ChatStreamEvent]:
+        """As `close`, for a source that broke: `reason` is `transport`, `idle_timeout` or `cancelled`.
+
+        With `error` the source reports an error object of the provider, and it is told as if it had come in the stream.
+        """
         self._flush()
-        self._emit(StreamBroken(reason, message))
+        self._emit(StreamBroken(reason, message) if error is None else stream_error(error))
         return self._taken()
 
     # ---- From bytes to frames to the decoder.
 
     def _tell(self, event: ChatStreamEvent) -> None:
+        """A framer noticed something."""
+        self._told = self._told or not isinstance(event, Notice)
         self._emit(event)
 
     def _taken(self) -> list[ChatStreamEvent]:
@@ -129,38 +142,40 @@ class StreamDecoder:
     def _begin(self, protocol: Protocol) -> Decoder[Any]:
         self._decoder = decoder = protocol.decoder(self._sink, self._limits)
         self._emit = decoder.to_all
-        self._framer.on_frame = decoder.payload
         decoder.at_end = self._closing
+        if self._framer is not None:
+            self._framer.on_frame = decoder.payload
         return decoder
 
-    def _feed_bytes(self, data: bytes) -> None:
-        if len(self._head) < HEAD:
-            self._sniff(data)
-        self._fed += len(data)
-        if self._body is None:
-            self._framer.feed(data)
-        elif len(self._body) <= self._limits.frame_bytes:
-            self._body += data
-            if len(self._body) > self._limits.frame_bytes:
-                self._emit(LimitHit("frame_bytes", self._limits.frame_bytes + 1))
+    def _frame_by(self, framer: Callable[..., Framer]) -> Framer:
+        on_frame = self._undetected if self._decoder is None else self._decoder.payload
+        self._framer = found = framer(on_frame, self._tell, self._limits)
+        return found
 
-    def _sniff(self, data: bytes) -> None:
-        """Keep the head of the stream, and see by its first character whether it is one JSON body and no stream."""
-        undecided = not self._head.strip(_BLANK)
-        self._head = (self._head + data)[:HEAD]
-        if undecided and self._head.lstrip(_BLANK)[:1] in (b"{", b"["):
-            self._body = bytearray()
+    def _feed_bytes(self, data: bytes) -> None:
+        self._fed += len(data)
+        if len(self._head) < HEAD:
+            self._head = (self._head + data)[:HEAD]
+        if self._framer is not None:
+            self._framer.feed(data)
+            return
+        self._waiting += data
+        kind = framing_of(self._waiting, self._content_type)
+        if kind is not None:
+            waiting, self._waiting = self._waiting, b""
+            self._frame_by(kind).feed(waiting)
 
     def _flush(self) -> None:
         self._closing = True
         if self._decoder is not None:
             self._decoder.at_end = True
-        if self._body is not None and len(self._body) <= self._limits.frame_bytes:
-            body, self._body = bytes(self._body), None
-            self._read_body(body)
-        self._framer.close()
+        if self._waiting:
+            waiting, self._waiting = self._waiting, b""
+            self._frame_by(SSEFramer).feed(waiting)
+        if self._framer is not None:
+            self._framer.close()
         if self._objects and self._decoder is None and not self._given_up:
-            self._give_up(_seen(self._early))
+            self._give_up(_seen(self._early, self._content_type))
         if self._decoder is not None:
             self._decoder.close()
 
@@ -175,34 +190,17 @@ class StreamDecoder:
             value = None
             if self._closing:  # the end cut the frame that might have told the protocol
                 self._emit(Started())
-                self._given_up = True
+                self._told = self._given_up = True
         self._detect((data, event, offset), value, event)
-
-    def _read_body(self, body: bytes) -> None:
-        """One JSON document where a stream was asked for; what is none is read as a stream after all."""
-        try:
-            value, _ = parse_payload(body)
-        except JsonProblem:
-            self._framer.feed(body)
-            return
-        payload = value if isinstance(value, dict) else next((item for item in value if isinstance(item, dict)), {})
-        decoder = self._decoder_for(payload)
-        if decoder is None:
-            self._give_up(f"one JSON document with the keys {_keys(payload)}")
-        else:
-            decoder.whole(payload)
 
     def _feed_value(self, value: object) -> None:
         payload = to_mapping(value)
-        if self._decoder is not None:
+        if "chunk" in payload and isinstance(wrapped := payload["chunk"], Mapping) and isinstance(wrapped.get("bytes"), bytes):
+            self._undetected(wrapped["bytes"], "", 0)  # as boto3 gives what InvokeModel sends
+        elif self._decoder is not None:
             self._decoder.chunk(payload)
         else:
             self._detect(payload, payload, "")
-
-    def _decoder_for(self, payload: Mapping[str, Any]) -> Decoder[Any] | None:
-        if self._decoder is None and (found := recognise(payload)) is not None:
-            return self._begin(found)
-        return self._decoder
 
     def _detect(self, item: Frame | Mapping[str, Any], value: object, event: str) -> None:
         """Look at one more early payload; once the protocol is known, all of them are read."""
@@ -220,16 +218,17 @@ class StreamDecoder:
                     decoder.payload(*early)
             self._early.clear()
         elif len(self._early) >= PATIENCE:
-            self._give_up(_seen(self._early))
+            self._give_up(_seen(self._early, self._content_type))
 
     def _give_up(self, seen: str) -> None:
         self._early.clear()
         if not self._given_up:
-            self._given_up = True
+            self._told = self._given_up = True
             self._emit(ProtocolUnknown(seen))
 
 
-_BLANK = b"\xef\xbb\xbf \t\r\n"
+def _bytes_of(data: str | bytes | bytearray | memoryview) -> bytes:
+    return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
 
 
 def _with_first(emit: Emit, sink: Sink) -> Sink:
@@ -241,22 +240,24 @@ def _keys(payload: Any) -> str:
     return ", ".join([str(key)[:40] for key in list(payload)[:8]]) or "none"
 
 
-def _seen(early: list[Frame | Mapping[str, Any]]) -> str:
-    first = early[0]
+def _seen(early: list[Frame | Mapping[str, Any]], content_type: str) -> str:
+    first, count = early[0], f"{len(early)} payload{'s' * (len(early) > 1)} of no known kind"
+    typed = f" (content type {content_type[:80]!r})" if content_type else ""
     if isinstance(first, Mapping):
-        return f"{len(early)} payloads of no known kind, the first with the keys {_keys(first)}"
+        return f"{count}{typed}, the first with the keys {_keys(first)}"
     data, event, offset = first
-    return f"{len(early)} frames of no known kind, the first at byte {offset}: event {event[:40]!r}, data {data[:80]!r}"
+    return f"{count}{typed}, the first at byte {offset}: event {event[:40]!r}, data {data[:80]!r}"
 
 
-def _looks_like(head: bytes, size: int) -> str:
+def _looks_like(head: bytes, size: int, content_type: str) -> str:
     """Why a stream of bytes held nothing, in words for somebody who stares at an empty answer."""
-    start = head.lstrip(_BLANK)
+    start = head.lstrip(BLANK)
+    size_and_type = f"{size} bytes" + (f" (content type {content_type[:80]!r})" if content_type else "")
     for magic, name in ((b"\x1f\x8b", "gzip"), (b"(\xb5/\xfd", "zstd"), (b"\x78\x9c", "deflate")):
         if head.startswith(magic):
-            return f"{size} bytes that look compressed ({name}): let the HTTP client decode them"
+            return f"{size_and_type} that look compressed ({name}): let the HTTP client decode them"
     if start[:1] == b"<":
-        return f"{size} bytes that look like an HTML or XML page, not like a stream"
+        return f"{size_and_type} that look like an HTML or XML page, not like a stream"
     if start[:1] == b":":
-        return f"{size} bytes of keep-alives, and no message"
-    return f"{size} bytes without one readable event"
+        return f"{size_and_type} of keep-alives, and no message"
+    return f"{size_and_type} without one readable event"

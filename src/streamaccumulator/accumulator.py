@@ -155,7 +155,10 @@ class StreamAccumulator(Building):
             self._spend(pieces.fold())
 
     def _signature(self, event: ev.ReasoningSignature) -> None:
-        if part := self._part_of(ReasoningBuilder, event.part, event.signature):
+        if not event.signature:
+            return
+        part = self._find(ReasoningBuilder, event.part) or self._new_part(ReasoningBuilder(event.part))
+        if part is not None:
             self._add(part.signature, event.signature)
 
     def _redacted(self, event: ev.RedactedReasoning) -> None:
@@ -208,9 +211,12 @@ class StreamAccumulator(Building):
             self._current = None
 
     def _block(self, event: ev.ProviderBlock) -> None:
-        if part := self._new_part(BlockBuilder(event.part)):
+        part = self._find(BlockBuilder, event.part) if event.part is not None else None
+        part = part or self._new_part(BlockBuilder(event.part))
+        if part is not None:
             part.kind = whole(event.kind)
             part.data = self._opaque(event.data)
+            part.grown.clear()
 
     def _block_delta(self, event: ev.BlockDelta) -> None:
         part = self._find(BlockBuilder, event.part)

@@ -88,7 +88,10 @@ class PartEnd(Record, frozen=True, gc=False, tag="part_end"):
 
 
 class ProviderBlock(Record, frozen=True, tag="provider_block"):
-    """A block we do not model (a server-run tool, its result, a compaction): kept whole and in place."""
+    """A block we do not model (a server-run tool, its result, a compaction): kept whole and in place.
+
+    Of a part that is there already it is the newer state, which replaces the older and its deltas.
+    """
 
     kind: str
     data: dict[str, Any]

@@ -31,9 +31,10 @@ class _Session:
         limits: Limits,
         parse_arguments: ParseArguments | None,
         fail_fast: bool,
+        content_type: str,
     ) -> None:
         self.accumulator = StreamAccumulator(limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast)
-        self.decoder = StreamDecoder(protocol, limits=limits)
+        self.decoder = StreamDecoder(protocol, limits=limits, content_type=content_type)
         self.pending: deque[ChatStreamEvent] = deque()
         self.ended = False
         self.cause: Exception | None = None
@@ -50,7 +51,7 @@ class _Session:
     def fail(self, failure: Exception) -> None:
         """The source raised."""
         self.ended, self.cause = True, failure
-        self.pending.extend(self.decoder.fail(*_reason_of(failure)))
+        self.pending.extend(self.decoder.fail(*_reason_of(failure), _sources.provider_error_in(failure)))
 
     def leave(self) -> None:
         """The caller wants no more. Events not yet handed out were not observed, and are not now."""
@@ -104,7 +105,7 @@ class _Driver:
         fail_fast: bool = False,
     ) -> None:
         self._source = source
-        self._session = _Session(protocol, limits, parse_arguments, fail_fast)
+        self._session = _Session(protocol, limits, parse_arguments, fail_fast, _sources.content_type_of(source))
         self._closed = False
         self._open()
 
@@ -242,6 +243,7 @@ class _Fold:
         parse_arguments: ParseArguments | None,
         fail_fast: bool,
         every_choice: bool = False,
+        content_type: str = "",
     ) -> None:
         def new_accumulator(choice: int) -> Emit:
             accumulator = StreamAccumulator(limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast)
@@ -250,7 +252,7 @@ class _Fold:
 
         self.accumulators: dict[int, StreamAccumulator] = {}
         sink = new_accumulator if every_choice else only_first(new_accumulator(0))
-        self.decoder = StreamDecoder(protocol, limits=limits, sink=sink)
+        self.decoder = StreamDecoder(protocol, limits=limits, sink=sink, content_type=content_type)
         self.cause: Exception | None = None
 
     @property
@@ -260,7 +262,7 @@ class _Fold:
 
     def fail(self, failure: Exception) -> None:
         self.cause = failure
-        self.decoder.fail(*_reason_of(failure))
+        self.decoder.fail(*_reason_of(failure), _sources.provider_error_in(failure))
 
     def response(self, strict: bool) -> AccumulatedResponse:
         return _finalized(self.accumulators[0], strict, self.cause)
@@ -332,7 +334,7 @@ def accumulate(
     there were others. Raises as `StreamAccumulator.finalize`; with `strict=False` returns what came instead, with all
     that went wrong in `.errors`. Raises TypeError for a source that cannot be read.
     """
-    fold = _Fold(protocol, limits, parse_arguments, fail_fast)
+    fold = _Fold(protocol, limits, parse_arguments, fail_fast, content_type=_sources.content_type_of(source))
     _read_all(source, fold)
     return fold.response(strict)
 
@@ -347,7 +349,7 @@ async def aaccumulate(
     fail_fast: bool = False,
 ) -> AccumulatedResponse:
     """As `accumulate`, for whatever AsyncChatStream reads."""
-    fold = _Fold(protocol, limits, parse_arguments, fail_fast)
+    fold = _Fold(protocol, limits, parse_arguments, fail_fast, content_type=_sources.content_type_of(source))
     await _aread_all(source, fold)
     return fold.response(strict)
 
@@ -365,7 +367,7 @@ def accumulate_choices(
 
     With `strict` the gravest error of all choices is raised; its `.response` is that choice's, its `.choices` all of them.
     """
-    fold = _Fold(protocol, limits, parse_arguments, fail_fast, every_choice=True)
+    fold = _Fold(protocol, limits, parse_arguments, fail_fast, True, _sources.content_type_of(source))
     _read_all(source, fold)
     return fold.responses(strict)
 

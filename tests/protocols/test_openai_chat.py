@@ -402,7 +402,7 @@ def test_the_places_of_detailed_counts(raw: dict[str, Any], cached: int | None, 
         (
             chat({"index": 0, "delta": {}, "finish_reason": "error"}),
             "error",
-            "the provider ended the message with finish_reason 'error'",
+            "the model's turn ended with 'error'",
         ),
         (b'{"error":{"message":"context too long","code":400}}\n\n', "400", "context too long"),
     ],

@@ -9,22 +9,16 @@ Two paths give the same frames. `_read_lines` is the format, line by line. `_rea
 once, in C calls, where they have one common shape: `data: ...` alone, or `event: ...` and `data: ...`, ended by LF LF.
 """
 
-from collections.abc import Callable
-
 from .._record import short
-from ..events import ChatStreamEvent, LimitHit, Notice
+from ..events import Notice
 from ..limits import Limits
-
-OnFrame = Callable[[bytes, str, int], None]
-"""Takes one event of the stream: its data, its `event:` name (empty if none was given), the offset of its first byte."""
+from .frames import Emit, Framer, OnFrame
 
 _BOM = b"\xef\xbb\xbf"
 
 
-class SSEFramer:
-    """Cuts a byte stream into frames for `on_frame`; what it notices goes to `emit`, in the order in which it comes.
-
-    After a frame passed the limit (`LimitHit`) it gives nothing more.
+class SSEFramer(Framer):
+    """See the module.
 
     `last_event_id` and `retry` (milliseconds) are what the stream set, for whoever reconnects.
     """
@@ -34,23 +28,17 @@ class SSEFramer:
         "_busy",
         "_data",
         "_data_bytes",
-        "_dead",
-        "_emit",
         "_event",
         "_head",
-        "_limit",
         "_line",
         "_offset",
         "_start",
         "last_event_id",
-        "on_frame",
         "retry",
     )
 
-    def __init__(self, on_frame: OnFrame, emit: Callable[[ChatStreamEvent], None], limits: Limits = Limits()) -> None:
-        self.on_frame = on_frame
-        self._emit = emit
-        self._limit = limits.frame_bytes
+    def __init__(self, on_frame: OnFrame, emit: Emit, limits: Limits = Limits()) -> None:
+        super().__init__(on_frame, emit, limits)
         self._offset = 0  # of the next byte to be fed
         self._head: bytes | None = b""  # the first bytes, while they may still be a byte order mark
         self._line = bytearray()  # the line that has not ended
@@ -60,7 +48,6 @@ class SSEFramer:
         self._data_bytes = 0
         self._event = ""
         self._busy = False  # whether that frame has a line yet
-        self._dead = False
         self.last_event_id = ""
         self.retry: int | None = None
 
@@ -205,12 +192,10 @@ class SSEFramer:
             self.on_frame(b"\n".join(data), event, start)
 
     def _fits(self, line: bytes | bytearray) -> bool:
-        """Whether the frame with this line, ended or not, is within the limit. The bytes met are told as limit + 1, so
-        that it does not depend on how they were cut."""
+        """Whether the frame with this line, ended or not, is within the limit."""
         if self._data_bytes + len(line) <= self._limit:
             return True
-        self._dead = True
         self._line.clear()
         self._data.clear()
-        self._emit(LimitHit("frame_bytes", self._limit + 1))
+        self._too_big()
         return False

@@ -40,21 +40,43 @@ class CallBook(msgspec.Struct):
         wire_id, name = wire_id or None, name or None
         at = self._which(emit, index, wire_id, name)
         if at is None:
-            at = self._open(emit, wire_id, name, kind)
+            self.open(emit, wire_id, name, kind)
+            at = len(self.calls) - 1
         call = self.calls[at]
         self.latest = at
         if index is not None:
             self.at_index[index] = at
-        if name and not call.name:
-            call.name = name
-            emit(ToolCallName(call.id, name))
-        elif name and name != call.name:
-            emit(Notice("name_conflict", f"a call to {call.name!r} was also named {name!r}; the first counts", call.id))
+        if name:
+            self.name(emit, call, name)
         if wire_id and call.wire_id is None:
             call.wire_id = wire_id
             self.of_wire_id[wire_id] = at
             emit(Notice("late_id", "a call's id came after its start; the minted id stays", call.id))
         return call
+
+    def open(self, emit: Emit, wire_id: str | None, name: str | None, kind: str = "function") -> CallKey:
+        """A new call, where the wire says itself that it is one."""
+        wire_id, name = wire_id or None, name or None
+        minted = wire_id is None or wire_id in self.ids
+        if minted and wire_id:
+            emit(Notice("duplicate_id", f"two calls have the id {wire_id[:80]!r}; the later one got another"))
+        id = self._mint() if minted or wire_id is None else wire_id
+        self.ids.add(id)
+        call = CallKey(id, wire_id, name)
+        self.calls.append(call)
+        self.latest = len(self.calls) - 1
+        if wire_id:
+            self.of_wire_id[wire_id] = self.latest
+        emit(ToolCallStart(id, name, kind, minted))
+        return call
+
+    def name(self, emit: Emit, call: CallKey, name: str) -> None:
+        """A call's name, which may come late; the first counts."""
+        if not call.name:
+            call.name = name
+            emit(ToolCallName(call.id, name))
+        elif name != call.name:
+            emit(Notice("name_conflict", f"a call to {call.name!r} was also named {name!r}; the first counts", call.id))
 
     def write(self, emit: Emit, call: CallKey, delta: str) -> None:
         """More argument text of a call; after an end it opens again."""
@@ -90,19 +112,6 @@ class CallBook(msgspec.Struct):
     def _is_another(self, call: CallKey, wire_id: str, name: str) -> bool:
         """Whether a fragment with both an id and a name, at the index of `call`, starts another one."""
         return wire_id != call.wire_id if call.wire_id else call.name is not None and name != call.name
-
-    def _open(self, emit: Emit, wire_id: str | None, name: str | None, kind: str) -> int:
-        minted = wire_id is None or wire_id in self.ids
-        if minted and wire_id:
-            emit(Notice("duplicate_id", f"two calls have the id {wire_id[:80]!r}; the later one got another"))
-        id = self._mint() if minted or wire_id is None else wire_id
-        self.ids.add(id)
-        self.calls.append(CallKey(id, wire_id, name))
-        at = len(self.calls) - 1
-        if wire_id:
-            self.of_wire_id[wire_id] = at
-        emit(ToolCallStart(id, name, kind, minted))
-        return at
 
     def _mint(self) -> str:
         while True:

@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 
 from .._json import JsonProblem, parse_payload, to_bytes
-from ..events import ChatStreamEvent, Extra, Notice, Started, StreamError, Unknown, Unreadable, Usage
+from ..events import ChatStreamEvent, Extra, Finish, Notice, Started, StreamError, Unknown, Unreadable, Usage
 from ..limits import Limits
+from ..messages import FinishReason
 from .lenient import lenient
 from .surrogates import Emit, SurrogateJoiner
 
@@ -73,9 +74,9 @@ class Decoder(Generic[C]):
         self.payload(to_bytes(to_mapping(value)))
 
     def whole(self, body: object) -> None:
-        """The body of an unstreamed response, as `chunk` takes it. Folded, it equals the streamed message."""
+        """The body of an unstreamed response, as `chunk` takes it; by its shape it is known for one. Folded, it equals
+        the streamed message."""
         self.chunk(body)
-        self._stream_end()
 
     def close(self) -> None:
         """No more comes."""
@@ -129,13 +130,17 @@ class Decoder(Generic[C]):
             emit(Extra(None, data))
 
     def _error(self, raw: object) -> None:
-        """An error of the provider: an object with `message` and `type`, `code` or `status`, or just a text."""
-        if isinstance(raw, Mapping):
-            kind = next((str(raw[key]) for key in ("type", "code", "status") if raw.get(key)), "error")
-            message = raw.get("message") or raw.get("detail") or raw.get("error") or "no message"
-            self.to_all(StreamError(kind, str(message), dict(raw)))
-        else:
-            self.to_all(StreamError("error", str(raw), {"error": raw}))
+        self.to_all(stream_error(raw))
+
+    def _finished(self, emit: Emit, reasons: Mapping[str, FinishReason], raw: str, error: object = None) -> None:
+        """The model stopped, for a reason in the provider's word; one that means failure is an error as well.
+
+        `error` is what the provider says beside the word.
+        """
+        reason = reasons.get(raw, FinishReason.UNKNOWN)
+        if reason is FinishReason.ERROR or error is not None:
+            self._error(error if error is not None else {"type": raw, "message": f"the model's turn ended with {raw!r}"})
+        emit(Finish(reason, raw))
 
     # ---- The one path for surprises.
 
@@ -173,10 +178,19 @@ class Decoder(Generic[C]):
             self.to_all(Unreadable(offset, f"no JSON: {fault.message}", data[:HEAD]))
 
     def _fit(self, value: Mapping[str, Any]) -> C:
-        def tell(path: str, what: str) -> None:
-            self.to_all(Notice("unexpected_type", what, path))
+        return lenient(value, self.chunk_type, self._tell_misfit)  # type: ignore[return-value]  # chunk_type is type[C]
 
-        return lenient(value, self.chunk_type, tell)  # type: ignore[return-value]  # chunk_type is type[C]
+    def _tell_misfit(self, path: str, what: str) -> None:
+        self.to_all(Notice("unexpected_type", what, path))
+
+
+def stream_error(raw: object) -> StreamError:
+    """An error of the provider: an object with `message` and `type`, `code` or `status`, or just a text."""
+    if not isinstance(raw, Mapping):
+        return StreamError("error", str(raw), {"error": raw})
+    kind = next((str(raw[key]) for key in ("type", "code", "status") if raw.get(key)), "error")
+    message = raw.get("message") or raw.get("detail") or raw.get("error") or "no message"
+    return StreamError(kind, str(message), dict(raw))
 
 
 _SAYS_NOTHING: tuple[object, ...] = (None, "", [], {})

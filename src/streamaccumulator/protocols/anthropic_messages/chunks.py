@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from ...messages import FinishReason, TokenUsage
+from ...messages import FinishReason
+from ..counts import Paths
 
 
 class Wire(msgspec.Struct, frozen=True, gc=False):
@@ -68,20 +69,11 @@ FINISH_REASONS = {
 """https://docs.anthropic.com/en/api/handling-stop-reasons; `pause_turn` and any new word are UNKNOWN."""
 
 
-def read_usage(raw: dict[str, Any]) -> TokenUsage:
-    """A usage object in our terms. Anthropic counts cached tokens beside `input_tokens`, and gives no total."""
-    details = raw.get("output_tokens_details")
-    return TokenUsage(
-        input_tokens=_count(raw, "input_tokens"),
-        output_tokens=_count(raw, "output_tokens"),
-        cache_read_tokens=_count(raw, "cache_read_input_tokens"),
-        cache_write_tokens=_count(raw, "cache_creation_input_tokens"),
-        reasoning_tokens=_count(details, "thinking_tokens") if isinstance(details, dict) else None,
-        input_includes_cache=False,
-        raw=raw,
-    )
-
-
-def _count(raw: dict[str, Any], key: str) -> int | None:
-    value = raw.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+USAGE_PATHS: Paths = {
+    "input_tokens": (("input_tokens",),),
+    "output_tokens": (("output_tokens",),),
+    "cache_read_tokens": (("cache_read_input_tokens",),),
+    "cache_write_tokens": (("cache_creation_input_tokens",),),
+    "reasoning_tokens": (("output_tokens_details", "thinking_tokens"),),
+}
+"""Anthropic counts cached tokens beside `input_tokens`, and gives no total."""

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
+from ..._json import to_bytes
 from ...events import (
     BlockDelta,
     Citation,
     Extra,
-    Finish,
     Notice,
     PartEnd,
     ProviderBlock,
@@ -26,17 +26,17 @@ from ...events import (
     Usage,
 )
 from ...limits import Limits
-from ...messages import FinishReason
 from ..calls import CallBook, CallKey
+from ..counts import usage_of
 from ..decoder import Decoder, Sink
 from .chunks import (
     FINISH_REASONS,
     MODELLED_IN_DELTA,
     MODELLED_IN_EVENT,
     MODELLED_IN_MESSAGE,
+    USAGE_PATHS,
     Event,
     Message,
-    read_usage,
 )
 
 
@@ -83,7 +83,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         """No more comes: an input that waited for its fragments is what the call had, though nobody ended it."""
         for block in self.state.blocks.values():
             if block.input is not None and block.call is not None:
-                self._input(block, msgspec.json.encode(block.input).decode())
+                self._input(block, to_bytes(block.input).decode())
         super().close()
 
     # ---- One reader per event of the wire.
@@ -132,7 +132,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         self.to_all(Started(message.id or None, message.model or None, message.provider or None))
         self._keep_unmodelled(MODELLED_IN_MESSAGE, raw, self._emits[0])
         if message.usage:
-            self.to_all(Usage(read_usage(message.usage)))
+            self.to_all(Usage(usage_of(message.usage, USAGE_PATHS, input_includes_cache=False)))
         content = message.content
         for block in [{"type": "text", "text": content}] if isinstance(content, str) else content or []:
             self._end_block(self._open(block))
@@ -152,7 +152,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         raw = self._untyped()
         self._start_if_lost()
         if chunk.usage:
-            self.to_all(Usage(read_usage(chunk.usage)))
+            self.to_all(Usage(usage_of(chunk.usage, USAGE_PATHS, input_includes_cache=False)))
         self._keep_unmodelled(MODELLED_IN_EVENT, raw, self._emits[0])
         delta = raw.get("delta")
         if isinstance(delta, Mapping):
@@ -228,7 +228,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
             self._emits[0](PartEnd(block.part))
             return
         if block.input is not None:
-            text = msgspec.json.encode(block.input).decode()
+            text = to_bytes(block.input).decode()
             self._input(block, text)
         self.state.calls.end(self._emits[0], block.call)
 
@@ -260,7 +260,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
             self.to_all(Started())
 
     def _finish(self, raw: str) -> None:
-        self._emits[0](Finish(FINISH_REASONS.get(raw, FinishReason.UNKNOWN), raw))
+        self._finished(self._emits[0], FINISH_REASONS, raw)
 
 
 _MODELLED_IN_CALL = frozenset({"type", "id", "name", "input"})

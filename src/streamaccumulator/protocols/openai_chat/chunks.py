@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from ...messages import FinishReason, TokenUsage
+from ...messages import FinishReason
+from ..counts import Paths
 
 
 class Wire(msgspec.Struct, frozen=True, gc=False):
@@ -105,7 +106,7 @@ FINISH_REASONS = {
 """The words of the look-alikes: https://docs.mistral.ai/api/ (model_length), https://api-docs.deepseek.com/api/create-chat-completion
 (insufficient_system_resource), https://openrouter.ai/docs/api-reference/overview (error). Any other is UNKNOWN."""
 
-_USAGE_PATHS: dict[str, tuple[tuple[str, ...], ...]] = {
+USAGE_PATHS: Paths = {
     "input_tokens": (("prompt_tokens",), ("input_tokens",)),
     "output_tokens": (("completion_tokens",), ("output_tokens",)),
     "total_tokens": (("total_tokens",),),
@@ -123,21 +124,4 @@ _USAGE_PATHS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("reasoning_tokens",),
     ),
 }
-"""Where each count may stand in a usage object; the first that is a number counts."""
-
-
-def read_usage(raw: dict[str, Any]) -> TokenUsage:
-    """A usage object in our terms. OpenAI's input count includes the cached tokens."""
-    counts: dict[str, Any] = {name: count_at(raw, paths) for name, paths in _USAGE_PATHS.items()}
-    return TokenUsage(**counts, input_includes_cache=True, raw=raw)
-
-
-def count_at(raw: dict[str, Any], paths: tuple[tuple[str, ...], ...]) -> int | None:
-    """The first whole number at one of the paths; None if there is none, never 0 for an absent one."""
-    for path in paths:
-        value: Any = raw
-        for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-    return None
+"""OpenAI's input count includes the cached tokens."""

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
+from ..._json import to_bytes
 from ...events import (
     BlockDelta,
     Citation,
     Extra,
-    Finish,
     LogProbs,
     MediaDelta,
     Notice,
@@ -29,18 +29,19 @@ from ...events import (
 from ...limits import Limits
 from ...messages import FinishReason
 from ..calls import CallBook
+from ..counts import usage_of
 from ..decoder import Decoder, Sink
 from ..surrogates import Emit
 from .chunks import (
     FINISH_REASONS,
     MODELLED,
     MODELLED_IN_CHOICE,
+    USAGE_PATHS,
     Choice,
     Chunk,
     Delta,
     Function,
     ToolCallDelta,
-    read_usage,
 )
 
 _BOUNDS = (FinishReason.LENGTH, FinishReason.CONTENT_FILTER)
@@ -107,9 +108,9 @@ class OpenAIChatDecoder(Decoder[Chunk]):
             if choice.finish_reason or choice.delta is None:
                 plain = False
             if choice.usage:
-                self.to_all(Usage(read_usage(choice.usage)))
+                self.to_all(Usage(usage_of(choice.usage, USAGE_PATHS, input_includes_cache=True)))
         if chunk.usage:
-            self.to_all(Usage(read_usage(chunk.usage)))
+            self.to_all(Usage(usage_of(chunk.usage, USAGE_PATHS, input_includes_cache=True)))
         if not plain:
             self._beside_the_choices(chunk)
         if chunk.error is not None or chunk.object == "error" or (event == "error" and not choices):
@@ -136,7 +137,7 @@ class OpenAIChatDecoder(Decoder[Chunk]):
     def _beside_the_choices(self, chunk: Chunk) -> None:
         """The keys that we do not model, read where a chunk is more than one more delta: the first, the last, the odd."""
         if chunk.x_groq is not None and chunk.x_groq.usage and not chunk.usage:
-            self.to_all(Usage(read_usage(chunk.x_groq.usage)))
+            self.to_all(Usage(usage_of(chunk.x_groq.usage, USAGE_PATHS, input_includes_cache=True)))
         source = self._untyped()
         for emit in self._emits.values():
             self._keep_unmodelled(MODELLED, source, emit)
@@ -182,21 +183,20 @@ class OpenAIChatDecoder(Decoder[Chunk]):
             emit(LogProbs(choice.logprobs))
         if choice.content_filter_results:
             emit(Extra(None, {"content_filter_results": choice.content_filter_results}))
-        if choice.error is not None:
+        if choice.error is not None and not choice.finish_reason:
             self._error(choice.error)
         if choice.finish_reason:
             self._finish(state, emit, choice)
+        elif choice.delta is None and choice.message is not None:
+            state.calls.end_all(emit)  # an unstreamed message is whole
 
     def _finish(self, state: ChoiceState, emit: Emit, choice: Choice) -> None:
         raw = choice.finish_reason or ""
         reason = FINISH_REASONS.get(raw, FinishReason.UNKNOWN)
         state.bounded = state.bounded or reason in _BOUNDS
-        if reason is FinishReason.ERROR:
-            if choice.error is None:
-                self._error({"type": raw, "message": f"the provider ended the message with finish_reason {raw!r}"})
-        else:
+        if reason is not FinishReason.ERROR:
             state.calls.end_all(emit, but_latest=state.bounded)
-        emit(Finish(reason, raw))
+        self._finished(emit, FINISH_REASONS, raw, choice.error)
 
     def _content_parts(self, state: ChoiceState, emit: Emit, parts: list[Any]) -> None:
         """Content as a list of typed parts, as Mistral sends it: https://docs.mistral.ai/capabilities/reasoning/"""
@@ -348,4 +348,4 @@ def _arguments_text(arguments: str | dict[str, Any] | list[Any] | None) -> str:
     """Arguments as text; a server that sends the object itself gets its canonical JSON."""
     if arguments is None or isinstance(arguments, str):
         return arguments or ""
-    return msgspec.json.encode(arguments).decode()
+    return to_bytes(arguments).decode()

@@ -1,0 +1,47 @@
+"""What every framer is: bytes in, frames out, told to two callables, without I/O.
+
+A frame is what holds one payload, whatever the wire. How the bytes are cut never changes the frames, and the work is
+linear in the bytes. Only the classes of this folder derive from `Framer`.
+"""
+
+from collections.abc import Callable
+
+from ..events import ChatStreamEvent, LimitHit
+from ..limits import Limits
+
+OnFrame = Callable[[bytes, str, int], None]
+"""Takes one frame: its payload, the name of its event (empty if the wire gives none), the offset of its first byte."""
+
+Emit = Callable[[ChatStreamEvent], None]
+
+
+BLANK = b"\xef\xbb\xbf \t\r\n"
+"""Bytes that are nothing between JSON documents: white space, and a byte order mark."""
+
+
+class Framer:
+    """Cuts a byte stream into frames for `on_frame`; what it notices goes to `emit`, in the order in which it comes.
+
+    After a frame passed the limit (`LimitHit`) it gives nothing more. `on_frame` may be replaced at any time.
+    """
+
+    __slots__ = ("_dead", "_emit", "_limit", "on_frame")
+
+    def __init__(self, on_frame: OnFrame, emit: Emit, limits: Limits = Limits()) -> None:
+        self.on_frame = on_frame
+        self._emit = emit
+        self._limit = limits.frame_bytes
+        self._dead = False
+
+    def feed(self, data: bytes) -> None:
+        """Hand out the frames that these bytes complete."""
+        raise NotImplementedError  # each wire's own
+
+    def close(self) -> None:
+        """No more comes: hand out what is left."""
+        raise NotImplementedError  # each wire's own
+
+    def _too_big(self) -> None:
+        """A frame passed the limit. The bytes met are told as limit + 1, so that it does not depend on how they were cut."""
+        self._dead = True
+        self._emit(LimitHit("frame_bytes", self._limit + 1))

@@ -1,0 +1,9 @@
+"""Bedrock Converse: AWS frames, boto3's dicts, lines of JSON, the lists of events in invocation logs.
+
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
+"""
+
+from .. import Protocol
+from .decoder import BedrockConverseDecoder
+
+PROTOCOL = Protocol("bedrock-converse", BedrockConverseDecoder)

@@ -1,0 +1,9 @@
+"""Gemini, of the Gemini API and of Vertex AI: `streamGenerateContent`, as server-sent events or as one JSON array.
+
+https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse
+"""
+
+from .. import Protocol
+from .decoder import GeminiDecoder
+
+PROTOCOL = Protocol("gemini", GeminiDecoder)

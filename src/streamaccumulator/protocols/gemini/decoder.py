@@ -1,0 +1,248 @@
+"""Chunks of Gemini to events.
+
+Parts come in order and have no ends: text that follows text of the same kind is more of it. A part that carries a
+`thoughtSignature` is a part of its own, as it must go back unmerged, even if it is empty:
+https://ai.google.dev/gemini-api/docs/thought-signatures
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ...events import (
+    Extra,
+    Finish,
+    LimitHit,
+    LogProbs,
+    MediaDelta,
+    PartEnd,
+    ProviderBlock,
+    ReasoningDelta,
+    ReasoningSignature,
+    Started,
+    TextDelta,
+    Usage,
+)
+from ...limits import Limits
+from ...messages import FinishReason
+from ..calls import CallBook, CallKey
+from ..counts import usage_of
+from ..decoder import Decoder, Sink
+from ..raw import list_at, object_at
+from ..surrogates import Emit
+from .chunks import (
+    FINISH_REASONS,
+    MODELLED,
+    MODELLED_IN_CANDIDATE,
+    MODELLED_IN_PART,
+    NO_REASON,
+    USAGE_PATHS,
+    Blob,
+    Candidate,
+    Chunk,
+    FunctionCall,
+    Part,
+    PartialArg,
+)
+from .partial_args import PartialArgs, steps_of
+
+
+class CandidateState(msgspec.Struct):
+    """What is remembered of one candidate."""
+
+    calls: CallBook = msgspec.field(default_factory=CallBook)
+    parts: int = 0
+    """Numbers given to parts so far."""
+    open: int | None = None
+    """The part that more text of its kind belongs to."""
+    open_is_thought: bool = False
+    growing: CallKey | None = None
+    """The call whose arguments come in pieces."""
+    pieces: PartialArgs = msgspec.field(default_factory=PartialArgs)
+
+
+class State(msgspec.Struct):
+    """What is remembered of one stream."""
+
+    known: Started | None = None
+    candidates: dict[int, CandidateState] = {}
+
+
+class GeminiDecoder(Decoder[Chunk]):
+    """See the module. One stream, any number of candidates."""
+
+    chunk_type = Chunk
+
+    def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
+        super().__init__(sink, limits)
+        self.state = State()
+
+    @property
+    def choices(self) -> set[int]:
+        return set(self.state.candidates)
+
+    def close(self) -> None:
+        """No more comes: a call in pieces that nobody ended is given as the cut text that it is."""
+        for index, state in self.state.candidates.items():
+            if state.growing is not None and (text := state.pieces.cut_text()):
+                state.calls.write(self._emits[index], state.growing, text)
+            state.growing = None
+        super().close()
+
+    def _read(self, chunk: Chunk, event: str) -> None:
+        known = Started(chunk.response_id or None, chunk.model_version or None)
+        plain = known == self.state.known and bool(chunk.candidates)
+        if known != self.state.known:
+            self.state.known = known
+            self.to_all(known)
+        if chunk.error is not None:
+            self._error(chunk.error)
+        for at, candidate in enumerate(chunk.candidates or ()):
+            self._candidate(candidate, at)
+            plain = plain and candidate.finish_reason in NO_REASON
+        if chunk.usage_metadata:
+            self.to_all(Usage(usage_of(chunk.usage_metadata, USAGE_PATHS, input_includes_cache=True)))
+        if chunk.prompt_feedback:
+            self._prompt_feedback(chunk.prompt_feedback)
+        if not plain:
+            for emit in self._emits.values():
+                self._keep_unmodelled(MODELLED, self._untyped(), emit)
+
+    def _prompt_feedback(self, feedback: dict[str, Any]) -> None:
+        """A prompt that was refused has no candidates: https://ai.google.dev/api/generate-content#PromptFeedback"""
+        self.to_all(Extra(None, {"promptFeedback": feedback}))
+        reason = feedback.get("blockReason")
+        if reason not in NO_REASON:
+            self.to_all(Finish(FinishReason.CONTENT_FILTER, f"promptFeedback:{reason}"))
+
+    # ---- One candidate.
+
+    def _candidate(self, candidate: Candidate, at: int) -> None:
+        index = candidate.index or 0
+        state = self.state.candidates.get(index)
+        if state is None:
+            state = self.state.candidates[index] = CandidateState()
+            self._meet(index)
+        emit = self._emits[index]
+        for place, part in enumerate(candidate.content.parts or () if candidate.content else ()):
+            if part.function_call is not None:
+                self._function_call(state, emit, part.function_call, part.thought_signature)
+            elif part.text is not None:
+                self._text(state, emit, part)
+            else:
+                self._other_part(state, emit, part, (at, place))
+        if candidate.logprobs_result:
+            emit(LogProbs(candidate.logprobs_result))
+        if (
+            candidate.finish_reason not in NO_REASON
+            or candidate.grounding_metadata
+            or candidate.citation_metadata
+            or candidate.url_context_metadata
+        ):
+            self._keep_unmodelled(MODELLED_IN_CANDIDATE, self._raw_candidate(at), emit)
+        if candidate.finish_reason not in NO_REASON:
+            self._finish(state, emit, str(candidate.finish_reason), candidate.finish_message)
+
+    def _raw_candidate(self, at: int) -> Mapping[str, Any]:
+        candidates = list_at(self._untyped(), "candidates")
+        return candidates[at] if at < len(candidates) and isinstance(candidates[at], Mapping) else {}
+
+    def _finish(self, state: CandidateState, emit: Emit, raw: str, message: str | None) -> None:
+        reason = FINISH_REASONS.get(raw, FinishReason.UNKNOWN)
+        if reason is FinishReason.LENGTH:
+            self._cut_growing(state, emit)
+        elif reason is not FinishReason.ERROR:
+            self._end_growing(state, emit)
+        self._finished(
+            emit, FINISH_REASONS, raw, {"type": raw, "message": message} if reason is FinishReason.ERROR and message else None
+        )
+
+    # ---- Parts.
+
+    def _other_part(self, state: CandidateState, emit: Emit, part: Part, place: tuple[int, int]) -> None:
+        """Media, a step of code that the model ran, a server-side tool, or whatever else stands in the message."""
+        blob = part.inline_data or part.file_data
+        if blob is not None:
+            self._media(state, emit, blob, part)
+            return
+        candidate, at = place
+        parts = list_at(object_at(self._raw_candidate(candidate), "content"), "parts")
+        raw = parts[at] if at < len(parts) and isinstance(parts[at], Mapping) else {}
+        kind = next((key for key in raw if key not in MODELLED_IN_PART), None)
+        if kind is not None:
+            state.open = None
+            emit(ProviderBlock(kind, dict(raw), self._new_part(state)))
+        elif part.thought_signature:
+            self._text(state, emit, part)
+
+    def _text(self, state: CandidateState, emit: Emit, part: Part) -> None:
+        thought = part.thought is True
+        if part.thought_signature or state.open is None or state.open_is_thought is not thought:
+            if not part.text and not part.thought_signature:
+                return
+            state.open, state.open_is_thought = self._new_part(state), thought
+        if part.text:
+            emit(ReasoningDelta(part.text, state.open) if thought else TextDelta(part.text, state.open))
+        if part.thought_signature:
+            if thought or not part.text:
+                emit(ReasoningSignature(part.thought_signature, state.open))
+            else:
+                emit(Extra(state.open, {"thoughtSignature": part.thought_signature}))
+            emit(PartEnd(state.open))
+            state.open = None
+
+    def _media(self, state: CandidateState, emit: Emit, blob: Blob, part: Part) -> None:
+        number = self._new_part(state)
+        state.open = None
+        kind = (blob.mime_type or "file").partition("/")[0]
+        emit(MediaDelta(kind, blob.mime_type, blob.data or blob.file_uri or "", number))
+        rest = {"thought": part.thought, "thoughtSignature": part.thought_signature}
+        if kept := {key: value for key, value in rest.items() if value}:
+            emit(Extra(number, kept))
+
+    def _new_part(self, state: CandidateState) -> int:
+        state.parts += 1
+        return state.parts
+
+    # ---- Function calls.
+
+    def _function_call(self, state: CandidateState, emit: Emit, call: FunctionCall, signature: str | None) -> None:
+        """A whole call, or with `willContinue` the start of one, or more of the one that grows."""
+        state.open = None
+        key = state.growing
+        if key is None or (call.name and not (call.id and call.id == key.wire_id)):
+            self._end_growing(state, emit)
+            if call == _END_MARK:
+                return
+            key = state.growing = state.calls.open(emit, call.id, call.name)
+            state.pieces = PartialArgs(given=call.args or {})
+        if signature:
+            emit(Extra(None, {"thoughtSignature": signature}, key.id))
+        for piece in call.partial_args or ():
+            self._grow(state, emit, piece)
+        if not call.will_continue:
+            self._end_growing(state, emit)
+
+    def _grow(self, state: CandidateState, emit: Emit, piece: PartialArg) -> None:
+        depth = len(steps_of(piece.json_path or ""))
+        if depth > self._limits.json_depth:
+            emit(LimitHit("json_depth", depth))
+            return
+        state.pieces.add(piece)
+        if state.pieces.size > self._limits.arguments_bytes:
+            emit(LimitHit("arguments_bytes", state.pieces.size))
+
+    def _end_growing(self, state: CandidateState, emit: Emit) -> None:
+        key, state.growing = state.growing, None
+        if key is not None:
+            state.calls.write(emit, key, state.pieces.text())
+            state.calls.end(emit, key)
+
+    def _cut_growing(self, state: CandidateState, emit: Emit) -> None:
+        key, state.growing = state.growing, None
+        if key is not None and (text := state.pieces.cut_text()):
+            state.calls.write(emit, key, text)
+
+
+_END_MARK = FunctionCall()

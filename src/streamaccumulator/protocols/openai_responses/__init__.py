@@ -1,0 +1,9 @@
+"""OpenAI Responses, and the servers that speak it.
+
+https://platform.openai.com/docs/api-reference/responses-streaming
+"""
+
+from .. import Protocol
+from .decoder import OpenAIResponsesDecoder
+
+PROTOCOL = Protocol("openai-responses", OpenAIResponsesDecoder)
