@@ -30,7 +30,7 @@ ARROWS: dict[str, set[str]] = {
     "_building": {"_parts", *FOUNDATION},
     "accumulator": {"_building", "_parts", "partial_json", *FOUNDATION},
     "_stream_decoder": {"protocols", "framing", *FOUNDATION},
-    "_sources": set(),
+    "_sources": {"_log"},
     "stream": {"_stream_decoder", "_sources", "_parts", "accumulator", "protocols", "framing", *FOUNDATION},
     "cli": {"stream", "__init__", *FOUNDATION},
     "__init__": {"stream", "_stream_decoder", "_parts", "accumulator", "protocols", "framing", *FOUNDATION},

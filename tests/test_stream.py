@@ -6,6 +6,7 @@ Each promise is made by both drivers, so each test runs both: `Both` drives one 
 import asyncio
 import io
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -261,6 +262,33 @@ def test_a_generator_is_closed_once_and_its_clean_up_runs() -> None:
 )
 def test_any_source_of_bytes(source: Any) -> None:
     assert accumulate(source) == accumulate(HELLO)
+
+
+def test_a_source_that_cannot_be_closed_costs_nothing() -> None:
+    class Stuck(Source):
+        def close(self) -> None:
+            raise OSError("stuck")
+
+    with pytest.raises(Truncated) as caught:
+        accumulate(Stuck(delta(content="Hel"), ConnectionResetError()))
+    assert caught.value.response is not None
+    assert caught.value.response.text == "Hel"
+    with ChatStream(Stuck(HELLO, size=1000)) as stream:
+        next(stream)
+    assert stream.finalize(strict=False).errors[0] == Truncated("cancelled", "the stream was left before its end")
+
+
+def test_what_is_no_source_says_what_to_do_with_it() -> None:
+    async def call() -> None: ...
+
+    async def items() -> AsyncIterator[bytes]:
+        yield b""
+
+    waiting = call()
+    for source, hint in ((waiting, "awaited first"), (items(), "aaccumulate"), (Path("answer.sse"), "open it first")):
+        with pytest.raises(TypeError, match=hint):
+            accumulate(source)
+    waiting.close()
 
 
 @pytest.mark.parametrize("source", [3, None, {"choices": []}, object()])

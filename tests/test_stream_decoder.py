@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,8 @@ from streamaccumulator import (
 from streamaccumulator.protocols import names, protocol_named, recognise
 
 from .wire import DONE, anthropic, chat, codes, cuts, delta, events_of, finish, sse
+
+CAPTURES = Path(__file__).parent / "captures"
 
 HELLO = delta(content="Hi") + finish("stop") + DONE
 CLAUDE = (
@@ -108,7 +111,7 @@ def test_a_stream_of_no_known_protocol_says_what_was_seen() -> None:
 
 
 def test_a_name_that_is_none_lists_those_that_are() -> None:
-    with pytest.raises(UnknownProtocol, match="openai-chat, .*, auto"):
+    with pytest.raises(UnknownProtocol, match=r"openai-chat, .*, auto"):
         StreamDecoder("openai")
     assert [protocol_named(name).name for name in names()] == list(names())
 
@@ -165,6 +168,30 @@ def test_lines_of_json_without_data_are_read_as_frames() -> None:
     assert (response.text, codes(response)) == ("a", set())
     response = accumulate(b": keep-alive\n\n" + data, "openai-chat")
     assert (response.text, codes(response)) == ("a", {"bare_json"})
+
+
+def test_lines_without_their_ends_are_told() -> None:
+    for stream in ("openai-chat/text.sse", "anthropic-messages/text.sse"):
+        lines = (CAPTURES / stream).read_bytes().splitlines()
+        for protocol in ("auto", stream.partition("/")[0]):
+            with pytest.raises(MalformedChunk, match="not lines"):
+                accumulate(lines, protocol)
+
+
+def test_another_protocol_than_the_named_one_is_told() -> None:
+    data = (CAPTURES / "openai-chat/text.sse").read_bytes()
+    with pytest.raises(Truncated, match="looks like openai-chat, and was read as anthropic-messages") as caught:
+        accumulate(data, "anthropic-messages")
+    assert caught.value.response is not None
+    assert "other_protocol" in codes(caught.value.response)
+    payloads = [json.loads(line[6:]) for line in data.splitlines() if line.startswith(b"data: {")]
+    with pytest.raises(Truncated, match="looks like openai-chat"):
+        accumulate(payloads, "gemini")
+
+
+def test_a_protocol_is_a_name_or_a_protocol() -> None:
+    with pytest.raises(TypeError, match="not NoneType"):
+        accumulate(b"", None)  # type: ignore[arg-type]  # what a caller without a type checker may do
 
 
 def test_a_body_over_the_limit_is_told_once_however_it_is_cut() -> None:

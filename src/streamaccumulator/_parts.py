@@ -5,7 +5,7 @@ appending costs the same however long the text is, and what is not yet folded is
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from ._json import JsonProblem, is_torn, mend, nests_deeper, parse, whole
 from .errors import InvalidToolCallJson
@@ -261,7 +261,7 @@ class ToolCallView:
         return self._call.name
 
     @property
-    def state(self) -> str:
+    def state(self) -> Literal["open", "ready", "invalid"]:
         """`open` while arguments may come, `ready` when they were parsed, `invalid` when they cannot be."""
         return "open" if not self._call.ended else "ready" if self._call.problem is None else "invalid"
 

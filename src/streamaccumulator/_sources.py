@@ -7,6 +7,8 @@ Only `stream` uses this.
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
+from ._log import logger
+
 READ = 65536
 """Bytes asked of a file or pipe at a time; a pipe gives what it has."""
 
@@ -20,10 +22,14 @@ def read_sync(source: Any) -> Iterator[Any]:
         if not hasattr(events, "__iter__") or isinstance(events, str | bytes | Mapping):
             raise TypeError("a mapping is one payload, not a stream; give a list of them, or use parse_response for a whole body")
         return iter(events)
-    for method, arguments in (("iter_bytes", ()), ("iter_raw", ()), ("iter_content", (None,))):
+    if _is_only(source, "__aiter__", "__iter__"):
+        raise TypeError(f"{_kind(source)} gives its bytes only to `async`: use aaccumulate or AsyncChatStream")
+    for method in ("iter_bytes", "iter_raw"):
         opened = getattr(source, method, None)
         if callable(opened):
-            return iter(opened(*arguments))
+            return iter(opened())
+    if callable(getattr(source, "iter_content", None)):
+        return _of_requests(source)
     for method in ("read1", "read"):
         read = getattr(source, method, None)
         if callable(read):
@@ -31,11 +37,13 @@ def read_sync(source: Any) -> Iterator[Any]:
     try:
         return iter(source)
     except TypeError:
-        raise TypeError(_NOT_READABLE.format(type(source).__name__)) from None
+        raise TypeError(_not_readable(source)) from None
 
 
 def read_async(source: Any) -> AsyncIterator[Any]:
     """The items of any source, with `async for`. Raises TypeError if it is nothing that can be read."""
+    if _is_only(source, "__iter__", "__aiter__"):
+        return _waiting(read_sync(source))
     for method in ("aiter_bytes", "aiter_raw"):
         opened = getattr(source, method, None)
         if callable(opened):
@@ -77,9 +85,41 @@ def _pieces(read: Callable[[int], Any]) -> Iterator[Any]:
         yield data
 
 
-_NOT_READABLE = (
-    "cannot read a {} as a stream: give bytes, a binary file, an iterable of bytes, dicts or SDK objects, or an HTTP response"
-)
+def _of_requests(response: Any) -> Iterator[Any]:
+    """The body of requests' response as it arrives. Its `iter_content` waits for the end of a body that is not chunked, and
+    loses what came before the connection died; urllib3's `read1` beneath it does neither. A body read before is there still.
+    """
+    raw = getattr(response, "raw", None)
+    read1 = getattr(raw, "read1", None)
+    came = False
+    if callable(read1) and hasattr(raw, "read_chunked"):  # urllib3's, of version 2 or newer
+        while data := read1(READ, decode_content=True):
+            came = True
+            yield data
+    if not came:
+        yield from response.iter_content(None)
+
+
+def _is_only(source: Any, this: str, other: str) -> bool:
+    """Whether a source, or the stream beneath an HTTP response, can be iterated in one way and not in the other."""
+    inner = getattr(source, "stream", None)
+    return any(hasattr(type(one), this) and not hasattr(type(one), other) for one in (source, inner))
+
+
+def _kind(source: Any) -> str:
+    return f"an object of type {type(source).__name__}"
+
+
+def _not_readable(source: Any) -> str:
+    hint = ""
+    if hasattr(source, "__await__"):
+        hint = "; it is to be awaited first"
+    elif hasattr(source, "__fspath__"):
+        hint = "; open it first: open(path, 'rb')"
+    return (
+        f"cannot read {_kind(source)} as a stream: give bytes, a binary file, an iterable of bytes, dicts or SDK objects, "
+        f"or an HTTP response{hint}"
+    )
 
 
 def close_sync(*closables: Any) -> None:
@@ -87,7 +127,10 @@ def close_sync(*closables: Any) -> None:
     for closable in _distinct(closables):
         close = getattr(closable, "close", None)
         if callable(close):
-            close()
+            try:
+                close()
+            except Exception as failure:  # noqa: BLE001  # whatever a client raises, the response is there and worth more
+                logger("stream").warning("closing the source raised %s", type(failure).__name__)
 
 
 async def close_async(*closables: Any) -> None:
@@ -95,9 +138,12 @@ async def close_async(*closables: Any) -> None:
     for closable in _distinct(closables):
         close = getattr(closable, "aclose", None) or getattr(closable, "close", None)
         if callable(close):
-            waiting = close()
-            if hasattr(waiting, "__await__"):
-                await waiting
+            try:
+                waiting = close()
+                if hasattr(waiting, "__await__"):
+                    await waiting
+            except Exception as failure:  # noqa: BLE001  # as above; CancelledError passes
+                logger("stream").warning("closing the source raised %s", type(failure).__name__)
 
 
 def _distinct(closables: tuple[Any, ...]) -> list[Any]:

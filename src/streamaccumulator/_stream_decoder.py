@@ -14,15 +14,15 @@ from .framing.frames import BLANK, Framer
 from .framing.json_array import JSONArrayFramer
 from .framing.sse import SSEFramer
 from .limits import Limits
-from .protocols import Decoder, Protocol, Sink, protocol_named, recognise
-from .protocols.decoder import HEAD, stream_error, to_mapping
+from .protocols import Decoder, Protocol, Sink, names, protocol_named, recognise
+from .protocols.decoder import HEAD, NO_LINE_ENDS, has_no_line_ends, stream_error, to_mapping
 from .protocols.surrogates import Emit
 
 Frame = tuple[bytes, str, int]
 """Data, event name and offset of a frame that waits until the protocol is known."""
 
 PATIENCE = 16
-"""Payloads that `auto` looks at before it says that it does not know the protocol."""
+"""Payloads that are looked at before it is said that the protocol is not known, or is the one that was named."""
 
 
 def only_first(emit: Emit) -> Sink:
@@ -64,6 +64,8 @@ class StreamDecoder:
         self._told = False  # whether what came was told of, though no decoder read it
         self._given_up = False
         self._closing = False
+        self._patience = PATIENCE
+        self._named = ""  # the protocol the caller named, until a payload was compared with it
         self._framer: Framer | None = None
         self._waiting = b""  # bytes that do not yet tell their framing
         self._head = b""
@@ -74,9 +76,12 @@ class StreamDecoder:
             self._sink = _with_first(first, self._sink)
         else:
             chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
+            if not isinstance(chosen, Protocol):
+                raise TypeError(f"a protocol is a name or a Protocol, not {type(protocol).__name__}")
             if chosen.framer is not None:
                 self._frame_by(chosen.framer)
             self._begin(chosen)
+            self._named = chosen.name if chosen.name in names() else ""
 
     def feed(self, item: object) -> list[ChatStreamEvent]:
         """The events that the next piece completes, in order.
@@ -148,7 +153,7 @@ class StreamDecoder:
         return decoder
 
     def _frame_by(self, framer: Callable[..., Framer]) -> Framer:
-        on_frame = self._undetected if self._decoder is None else self._decoder.payload
+        on_frame = self._undetected if self._decoder is None or self._named else self._decoder.payload
         self._framer = found = framer(on_frame, self._tell, self._limits)
         return found
 
@@ -181,26 +186,41 @@ class StreamDecoder:
 
     def _undetected(self, data: bytes, event: str, offset: int) -> None:
         """A frame of the read in which the protocol became known, or of an earlier one."""
-        if self._decoder is not None:
-            self._decoder.payload(data, event, offset)
-            return
+        value: object = None
         try:
             value, _ = parse_payload(data)
         except JsonProblem:
-            value = None
-            if self._closing:  # the end cut the frame that might have told the protocol
-                self._emit(Started())
+            if self._decoder is None and self._closing:  # the end cut the frame that might have told the protocol
                 self._told = self._given_up = True
-        self._detect((data, event, offset), value, event)
+                self._emit(Unreadable(offset, NO_LINE_ENDS, data[:HEAD]) if has_no_line_ends(data) else Started())
+        if self._decoder is None:
+            self._detect((data, event, offset), value, event)
+        else:
+            self._compare(value, event)
+            self._decoder.payload(data, event, offset)
 
     def _feed_value(self, value: object) -> None:
         payload = to_mapping(value)
         if "chunk" in payload and isinstance(wrapped := payload["chunk"], Mapping) and isinstance(wrapped.get("bytes"), bytes):
             self._undetected(wrapped["bytes"], "", 0)  # as boto3 gives what InvokeModel sends
         elif self._decoder is not None:
+            self._compare(payload, "")
             self._decoder.chunk(payload)
         else:
             self._detect(payload, payload, "")
+
+    def _compare(self, value: object, event: str) -> None:
+        """Tell if the first payload that says what it is says something else than the caller."""
+        if not self._named:
+            return
+        found = recognise(value, event, sure=True) if isinstance(value, Mapping) else None
+        if found is not None and found.name != self._named:
+            self._emit(Notice("other_protocol", f"the stream looks like {found.name}, and was read as {self._named}"))
+        self._patience -= 1
+        if found is not None or not self._patience:
+            self._named = ""
+            if self._framer is not None and self._decoder is not None:
+                self._framer.on_frame = self._decoder.payload
 
     def _detect(self, item: Frame | Mapping[str, Any], value: object, event: str) -> None:
         """Look at one more early payload; once the protocol is known, all of them are read."""
@@ -258,6 +278,8 @@ def _looks_like(head: bytes, size: int, content_type: str) -> str:
             return f"{size_and_type} that look compressed ({name}): let the HTTP client decode them"
     if start[:1] == b"<":
         return f"{size_and_type} that look like an HTML or XML page, not like a stream"
+    if b"data:" in start and b"\n" not in start and b"\r" not in start:
+        return NO_LINE_ENDS
     if start[:1] == b":":
         return f"{size_and_type} of keep-alives, and no message"
     return f"{size_and_type} without one readable event"

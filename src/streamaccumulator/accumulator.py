@@ -339,7 +339,8 @@ class StreamAccumulator(Building):
         finished = self._finish not in (None, FinishReason.ERROR) and not limited
         ended_badly = any(isinstance(problem, _EXCUSES) for problem in self._problems)
         if self._began and self._finish is None and not ended_badly:
-            self._problems.append(Truncated())
+            odd = self._notes.get("other_protocol")
+            self._problems.append(Truncated(message=odd.message if odd is not None else ""))
         for call in self._calls.values():
             if not call.ended and finished:
                 call.judge(self._parse, self._limits.json_depth)

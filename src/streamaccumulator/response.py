@@ -66,13 +66,13 @@ class AccumulatedResponse(Record, frozen=True):
     def kept(self) -> str:
         """What arrived, in one clause of lengths and counts, without any of its text."""
         sizes = (
-            (len(self.text), "characters of text"),
-            (len(self.reasoning), "characters of reasoning"),
-            (len(self.refusal), "characters of refusal"),
-            (len(self.tool_calls), "whole tool calls"),
-            (len([part for part in self.message.content if not isinstance(part, _COUNTED)]), "other parts"),
+            (len(self.text), "character", " of text"),
+            (len(self.reasoning), "character", " of reasoning"),
+            (len(self.refusal), "character", " of refusal"),
+            (len(self.tool_calls), "whole tool call", ""),
+            (len([part for part in self.message.content if not isinstance(part, _COUNTED)]), "other part", ""),
         )
-        said = [f"{count} {what.removesuffix('s') if count == 1 else what}" for count, what in sizes if count]
+        said = [f"{count} {one}{'s' * (count != 1)}{of}" for count, one, of in sizes if count]
         broken = sum(isinstance(error, InvalidToolCallJson) for error in self.errors)
         dropped = f" ({broken} unusable tool call{'s' * (broken > 1)})" if broken else ""
         return f"kept: {', '.join(said) or 'nothing'}{dropped}"

@@ -26,7 +26,7 @@ FOREIGN = sse({"what": "is this"})
 
 ENDS = [
     pytest.param(HELLO, 0, "", id="whole"),
-    pytest.param(b"", 0, "held nothing at all", id="nothing"),
+    pytest.param(b"", 3, "held nothing at all", id="nothing"),
     pytest.param(CUT, 3, "truncated: the stream ended without a finish reason; kept: 11 characters of text", id="cut"),
     pytest.param(FAILED, 4, "overloaded: the server is out of memory; kept: 11 characters of text", id="provider error"),
     pytest.param(BAD_CALL, 5, "'send' is not usable (malformed)", id="bad call"),
@@ -63,6 +63,21 @@ def test_the_readable_form_shows_the_whole_message() -> None:
         f"── whole {'─' * 79}\n"
         "finish   tool_calls\nmodel    m1\nid       x1\nextra    created\n"
     )
+
+
+def test_the_bare_text_is_printed_as_it_comes() -> None:
+    with subprocess.Popen(
+        command("assemble", "--text"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(delta(content="Hel"))
+        process.stdin.flush()
+        assert process.stdout.read(3) == b"Hel"
+        process.stdin.write(delta(content="lo") + finish("stop"))
+        process.stdin.close()
+        assert process.stdout.read() == b"lo"
+    assert process.returncode == 0
 
 
 def test_a_dropped_call_is_shown_with_its_raw_text_beside_the_one_that_is_kept() -> None:

@@ -116,11 +116,11 @@ def test_without_a_terminal_live_is_plain() -> None:
     assert run("assemble", "--live", stdin=stream, rich=False) == run("assemble", stdin=stream)
 
 
-def test_live_without_rich_says_what_to_install_and_reads_nothing() -> None:
-    shown = on_terminal("assemble", "--live", stdin=delta(content="Hello"), rich=False)
-    assert shown.status == 2
-    assert "pip install 'streamaccumulator[cli]'" in shown.screen
-    assert "Hello" not in shown.screen
+def test_live_without_rich_says_what_to_install_and_shows_the_pieces() -> None:
+    shown = on_terminal("assemble", "--live", stdin=delta(content="Hello") + finish("stop"), rich=False)
+    assert shown.status == 0
+    assert "pip install rich" in shown.screen
+    assert "Hello" in shown.screen.partition("piece by piece")[2].partition("finish")[0]
 
 
 def drawn(*events: ChatStreamEvent, height: int = 24) -> str:

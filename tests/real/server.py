@@ -10,13 +10,17 @@ class Script:
     """What the server does with each request, and what it saw.
 
     `pieces` go out one chunk each. `end` says what comes after them: `whole` ends the body properly, `broken` closes the
-    connection inside a chunk, `silent` sends nothing more until `release` is set.
+    connection inside a chunk, `silent` sends nothing more until `release` is set. `sized` announces the length of the body
+    instead of sending it in chunks, and `broken` then closes before that many bytes.
     """
 
-    def __init__(self, pieces: Sequence[bytes], end: str = "whole", content_type: str = "text/event-stream") -> None:
+    def __init__(
+        self, pieces: Sequence[bytes], end: str = "whole", content_type: str = "text/event-stream", *, sized: bool = False
+    ) -> None:
         self.pieces = pieces
         self.end = end
         self.content_type = content_type
+        self.sized = sized
         self.release = threading.Event()
         self.left = threading.Event()
         self.url = ""
@@ -43,6 +47,10 @@ class _Handler(BaseHTTPRequestHandler):
         script = self.server.script
         self.send_response(200)
         self.send_header("content-type", script.content_type)
+        self.send_header("connection", "close")  # a client that nobody closes would keep the server waiting
+        if script.sized:
+            self._send_sized(script)
+            return
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         try:
@@ -54,9 +62,17 @@ class _Handler(BaseHTTPRequestHandler):
             script.left.set()
             self.close_connection = True
 
+    def _send_sized(self, script: Script) -> None:
+        whole = b"".join(script.pieces)
+        self.send_header("content-length", str(len(whole) + (1000 if script.end == "broken" else 0)))
+        self.end_headers()
+        self.wfile.write(whole)
+        self.close_connection = True
+
     def _finish(self, script: Script) -> None:
         if script.end == "whole":
             self.wfile.write(b"0\r\n\r\n")
+            self.close_connection = True
         elif script.end == "broken":
             self.wfile.write(b"ffff\r\ndata: {")
             self.close_connection = True

@@ -84,6 +84,37 @@ def test_a_connection_closed_inside_a_chunk_is_truncated_with_its_cause_and_all_
 
 
 @each_client
+def test_a_body_of_announced_length_is_read_and_its_early_end_keeps_what_came(client: Client) -> None:
+    with serving(Script([CAPTURE], sized=True)) as url:
+        assert client(url) == WHOLE
+    pieces = [delta(content="Hel"), delta(content="lo")]
+    with serving(Script(pieces, end="broken", sized=True)) as url, pytest.raises(Truncated) as caught:
+        client(url)
+    assert caught.value.response is not None
+    assert caught.value.response.text == "Hello"
+
+
+def test_a_body_that_requests_has_read_already_is_still_a_source() -> None:
+    with serving(Script([CAPTURE])) as url:
+        assert accumulate(requests.get(url, timeout=5)) == WHOLE
+
+
+def test_a_source_of_the_other_kind_says_which_call_reads_it() -> None:
+    async def wrong(url: str) -> None:
+        async with httpx2.AsyncClient() as client, client.stream("GET", url) as response:
+            with pytest.raises(TypeError, match="aaccumulate"):
+                accumulate(response)
+
+    async def right(url: str) -> AccumulatedResponse:
+        with httpx2.Client() as client, client.stream("GET", url) as response:
+            return await aaccumulate(response)
+
+    with serving(Script([CAPTURE])) as url:
+        asyncio.run(wrong(url))
+        assert asyncio.run(right(url)) == WHOLE
+
+
+@each_client
 def test_a_connection_that_breaks_after_the_finish_reason_is_only_a_note(client: Client) -> None:
     with serving(Script([delta(content="Hello"), finish("stop")], end="broken")) as url:
         assert client(url).complete

@@ -33,9 +33,9 @@ examples:
 
 _STATUSES = """\
 exit status (what came is printed in any case, the fault is told on standard error):
-  0  the message is whole               5  the arguments of a tool call are no JSON
+  0  the model said why it stopped      5  the arguments of a tool call are no JSON
   2  wrong use, or an unreadable file   6  a part of the stream could not be read
-  3  the stream was cut                 7  a limit was passed
+  3  the stream was cut, or is empty    7  a limit was passed
   4  the provider reported an error     8  the stream is of no known protocol
 """
 
@@ -88,11 +88,11 @@ def _parser() -> ArgumentParser:
     _add_source(assembling)
     form = assembling.add_mutually_exclusive_group()
     form.add_argument("--json", dest="form", action="store_const", const="json", help="print the whole response as JSON")
-    form.add_argument("--text", dest="form", action="store_const", const="text", help="print only the visible text")
+    form.add_argument("--text", dest="form", action="store_const", const="text", help="print only the visible text, as it comes")
     assembling.add_argument(
         "--live",
         action="store_true",
-        help="draw message and tool calls on the terminal while they grow (needs: pip install 'streamaccumulator[cli]')",
+        help="draw message and tool calls on the terminal while they grow (in place, where rich is installed)",
     )
 
     _add_source(_command(commands, "events", events, "print the neutral events of a stream, one JSON object a line"))
@@ -125,7 +125,7 @@ def _add_source(parser: ArgumentParser) -> None:
         "--protocol",
         default="auto",
         metavar="NAME",
-        help="openai-chat, anthropic-messages, ... (a wrong name lists them all); auto, the default, finds out",
+        help="openai-chat, anthropic-messages, gemini, ... (a wrong name lists them all); auto, the default, finds out",
     )
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..errors import Truncated
 from ..response import AccumulatedResponse
 from .growth import Ticker, open_live
-from .reading import INTERRUPTED, STATUS, WHOLE, Outcome, WrongUse, drain
+from .reading import INTERRUPTED, STATUS, WHOLE, Outcome, drain
 from .render import render
 from .terminal import BOLD, CYAN, DIM, GREEN, RED, Screen, one_line
 
@@ -102,10 +102,7 @@ def _introduce(act: Act, number: int, screen: Screen) -> None:
 
 
 def _play(act: Act, screen: Screen, speed: float) -> Outcome:
-    try:
-        view = open_live(screen) if screen.animated else None
-    except WrongUse:
-        view = None  # the demo is for everybody; rich only makes it prettier
+    view = open_live(screen) if screen.animated else None
     if view is not None:
         with view as watch:
             return drain(arriving(act, speed), "auto", watch)

@@ -5,7 +5,7 @@ logs and terminals without rich; `open_live` draws the same rows in place, with 
 """
 
 from contextlib import AbstractContextManager
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from ..events import (
     BlockDelta,
@@ -20,7 +20,7 @@ from ..events import (
     ToolCallName,
     ToolCallStart,
 )
-from .reading import Watch, WrongUse
+from .reading import Watch
 from .terminal import CYAN, DIM, Screen, harmless, one_line
 
 Key = tuple[str, object]
@@ -111,6 +111,12 @@ class Ticker:
         self._screen.write(text)
         self._column += len(text)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """End the line that is being written."""
         if self._row is not None:
@@ -118,12 +124,12 @@ class Ticker:
             self._row = None
 
 
-def open_live(screen: Screen) -> AbstractContextManager[Watch]:
-    """The drawing in place, to be entered. Raises WrongUse where rich is missing."""
+def open_live(screen: Screen) -> AbstractContextManager[Watch] | None:
+    """The drawing in place, to be entered; None where rich is missing."""
     try:
         from .live import LiveView  # rich is an extra, and slow to import: only those who draw pay for it
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] != "rich":
             raise
-        raise WrongUse("drawing live needs rich: pip install 'streamaccumulator[cli]'") from missing
+        return None
     return LiveView(screen)

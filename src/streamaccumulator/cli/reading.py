@@ -127,7 +127,9 @@ def drain(source: Any, protocol: str, watch: Watch | None = None, where: Callabl
             response = error.response or stream.snapshot()
             return Outcome(response, STATUS[type(error)], complaint(error, response, where()))
     empty = any(note.code == "empty_stream" for note in response.diagnostics)
-    return Outcome(response, WHOLE, f"the stream held nothing at all{_aside(where())}" if empty else "")
+    if empty:
+        return Outcome(response, STATUS[Truncated], f"the stream held nothing at all{_aside(where())}")
+    return Outcome(response, WHOLE)
 
 
 def complaint(error: AccumulatorError, response: AccumulatedResponse, where: str = "") -> str:

@@ -80,8 +80,11 @@ def protocol_named(name: str) -> Protocol:
     return found
 
 
-def recognise(payload: Mapping[str, Any], event: str = "") -> Protocol | None:
-    """The protocol that a stream's early payload gives away, or None: keep-alives give nothing away."""
+def recognise(payload: Mapping[str, Any], event: str = "", *, sure: bool = False) -> Protocol | None:
+    """The protocol that a stream's early payload gives away, or None: keep-alives give nothing away.
+
+    `sure` asks for more than a faint sign, which several protocols may have.
+    """
     words = (event if event != "message" else "", *[payload.get(key) for key in _SELF_DESCRIPTION])
     said = [text for text in words if isinstance(text, str)]
     for name, row in _ROWS.items():
@@ -89,6 +92,8 @@ def recognise(payload: Mapping[str, Any], event: str = "") -> Protocol | None:
             return protocol_named(name)
         if any(_has(payload, path) for path in row.paths):
             return protocol_named(name)
+    if sure:
+        return None
     faint = next((name for name, row in _ROWS.items() if any(_has(payload, path) for path in row.faint)), None)
     return protocol_named(faint) if faint else None
 

@@ -170,6 +170,8 @@ class Decoder(Generic[C]):
     def _not_json(self, data: bytes, event: str, offset: int, fault: JsonProblem) -> None:
         if event == "error":
             self._error(data.decode("utf-8", "replace"))
+        elif has_no_line_ends(data):
+            self.to_all(Unreadable(offset, NO_LINE_ENDS, data[:HEAD]))
         elif self.at_end:
             if self.silent:
                 self.to_all(Started())
@@ -182,6 +184,14 @@ class Decoder(Generic[C]):
 
     def _tell_misfit(self, path: str, what: str) -> None:
         self.to_all(Notice("unexpected_type", what, path))
+
+
+NO_LINE_ENDS = "there are no line ends in it: give bytes as they come, not lines"
+
+
+def has_no_line_ends(data: bytes) -> bool:
+    """Whether a frame is several that were joined without their line ends, as a client's iterator of lines gives them."""
+    return b"}data:" in data or b"}event:" in data
 
 
 def stream_error(raw: object) -> StreamError:
@@ -210,6 +220,8 @@ def to_mapping(value: object) -> Mapping[str, Any]:
             dumped = msgspec.to_builtins(value)
         except TypeError:
             dumped = None
+    if isinstance(dumped, Mapping) and len(dumped) == 1 and isinstance(dumped.get("data"), Mapping):
+        dumped = dumped["data"]  # mistralai hands out server-sent events, with the chunk as their data
     if not isinstance(dumped, Mapping):
         raise TypeError(f"a chunk must be bytes, a mapping or an SDK object, not {type(value).__name__}")
     return dumped
