@@ -23,7 +23,7 @@ ARROWS: dict[str, set[str]] = {
     "messages": {"_record"},
     "events": {"_record", "messages"},
     "errors": {"_record", "response"},  # response for types only
-    "response": {"_record", "errors", "messages"},
+    "response": {"_json", "_record", "errors", "messages"},
     "framing": {"_record", "events", "errors", "limits"},
     "protocols": {"framing", "_record", "_json", "events", "messages", "response", "errors", "limits"},
     "_parts": {"_json", "errors", "messages"},

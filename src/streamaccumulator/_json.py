@@ -45,7 +45,7 @@ def _second_opinion(text: str, refusal: Exception) -> Any:
         offset = len(text[: fault.pos].encode("utf-8", "surrogatepass"))
         if _was_cut(text, refusal):
             raise JsonProblem("the text ends before the JSON is closed", len(text.encode("utf-8", "replace")), True) from None
-        raise JsonProblem(fault.msg, offset, False) from None
+        raise JsonProblem(fault.msg.removesuffix(" at"), offset, False) from None
     except RecursionError:
         raise JsonProblem("nested too deeply to read", None, False) from None
     except ValueError as fault:
@@ -78,18 +78,27 @@ def parse_payload(data: bytes) -> tuple[Any, str]:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as fault:
-        text, odd = data.decode("utf-8", "replace"), f"invalid UTF-8 at byte {fault.start}"
+        text, odd = data.decode("utf-8", "replace"), f"invalid UTF-8 at byte {fault.start}; such bytes are now U+FFFD"
     if nests_deeper(text, DEEPEST):
         raise JsonProblem("nested too deeply to read", None, False)
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_float_or_text, parse_int=_int_or_text)
+        try:
+            value = _tolerant(text)
+        except json.JSONDecodeError as fault:
+            if not fault.msg.startswith("Invalid control character"):
+                raise
+            value, odd = _tolerant(text, strict=False), odd or "a control character that JSON wants escaped; it was kept"
     except json.JSONDecodeError as fault:
-        raise JsonProblem(fault.msg, len(text[: fault.pos].encode("utf-8", "surrogatepass")), False) from None
+        raise JsonProblem(fault.msg.removesuffix(" at"), len(text[: fault.pos].encode("utf-8", "surrogatepass")), False) from None
     except RecursionError:
         raise JsonProblem("nested too deeply to read", None, False) from None
     except ValueError as fault:
         raise JsonProblem(str(fault), None, False) from None
     return value, odd
+
+
+def _tolerant(text: str, *, strict: bool = True) -> Any:
+    return json.loads(text, strict=strict, parse_constant=_refuse_constant, parse_float=_float_or_text, parse_int=_int_or_text)
 
 
 def _float_or_text(digits: str) -> float | str:
@@ -141,6 +150,15 @@ def mend_deeply(value: Any) -> Any:
         return [mend_deeply(item) for item in value]
     if isinstance(value, dict):
         return {mend_deeply(key): mend_deeply(item) for key, item in value.items()}
+    return value
+
+
+def copied(value: Any) -> Any:
+    """The same JSON value in lists and objects of its own. At most as deep as the parser lets a document be."""
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
     return value
 
 

@@ -7,7 +7,7 @@ appending costs the same however long the text is, and what is not yet folded is
 from collections.abc import Callable
 from typing import Any, Literal
 
-from ._json import JsonProblem, is_torn, mend, nests_deeper, parse, whole
+from ._json import JsonProblem, copied, is_torn, mend, nests_deeper, parse, whole
 from .errors import InvalidToolCallJson
 from .messages import CitationPart, MediaPart, Part, ProviderPart, ReasoningPart, RefusalPart, TextPart, ToolCall
 
@@ -59,23 +59,42 @@ class Builder(Pieces):
         self.open = True
         self.extra: dict[str, Any] = {}
 
+    def growing(self) -> list[Pieces]:
+        """Everything of it that grows."""
+        return [self]
+
     def build(self) -> Part | None:
         """The part as it stands; None where there is nothing to keep."""
         raise NotImplementedError  # each kind says what it becomes
 
 
 class TextBuilder(Builder):
-    __slots__ = ("citations",)
+    """Visible text. `repeats` counts the deltas that began with all text before them; -1 once one did not."""
+
+    __slots__ = ("citations", "last", "repeats")
 
     def __init__(self, number: int | None) -> None:
         super().__init__(number)
         self.citations: list[dict[str, Any]] = []
+        self.last = ""
+        self.repeats = 0
+
+    def watch_repeats(self, delta: str) -> bool:
+        """Whether this is the third delta of a server that sends everything so far with each."""
+        if len(delta) > len(self.last) and delta.startswith(self.last):
+            self.repeats += 1
+            self.last = delta
+        else:
+            self.repeats, self.last = -1, ""
+        return self.repeats == 3
 
     def build(self) -> TextPart:
         return TextPart(self.text(), tuple(self.citations), self.extra)
 
 
 class ReasoningBuilder(Builder):
+    """Reasoning, with its signature, or encrypted."""
+
     __slots__ = ("redacted", "signature")
 
     def __init__(self, number: int | None) -> None:
@@ -83,11 +102,16 @@ class ReasoningBuilder(Builder):
         self.signature = Pieces()
         self.redacted: str | None = None
 
+    def growing(self) -> list[Pieces]:
+        return [self, self.signature]
+
     def build(self) -> ReasoningPart:
         return ReasoningPart(self.text(), self.signature.text() or None, self.redacted, self.extra)
 
 
 class RefusalBuilder(Builder):
+    """The text of a refusal."""
+
     __slots__ = ()
 
     def build(self) -> RefusalPart:
@@ -95,6 +119,8 @@ class RefusalBuilder(Builder):
 
 
 class CitationBuilder(Builder):
+    """A citation without a text."""
+
     __slots__ = ("data",)
 
     def __init__(self, number: int | None) -> None:
@@ -106,6 +132,8 @@ class CitationBuilder(Builder):
 
 
 class MediaBuilder(Builder):
+    """An image, a sound or a file."""
+
     __slots__ = ("kind", "mime")
 
     def __init__(self, number: int | None) -> None:
@@ -137,6 +165,9 @@ class BlockBuilder(Builder):
                 pieces.run.append(begun)
             self.grown[key] = (pieces, json)
         return self.grown[key][0]
+
+    def growing(self) -> list[Pieces]:
+        return [self, *[pieces for pieces, _ in self.grown.values()]]
 
     def build(self) -> ProviderPart:
         data = dict(self.data)
@@ -186,6 +217,16 @@ class CallBuilder(Builder):
     def blank(self) -> bool:
         """Whether there are no arguments: nothing, white space, or a JSON null."""
         return self.text().strip() in _BLANK
+
+    def may_be_cut(self, open_at_the_end: bool) -> bool:
+        """Whether these arguments, although they can be read, may be the beginning of what the model wanted to write.
+
+        Without an end mark of their own that is so for bare text and for a bare number; blank text never proves anything.
+        """
+        if self.kind == "custom":
+            return open_at_the_end
+        number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
+        return self.blank or (open_at_the_end and number)
 
     def judge(self, parse_arguments: Callable[[str], Any] | None, max_depth: int) -> None:
         """The arguments are whole: parse them once, and keep the value or what is wrong with them."""
@@ -272,5 +313,5 @@ class ToolCallView:
 
     @property
     def arguments(self) -> Any:
-        """The parsed arguments of a call that is `ready`, else None."""
-        return self._call.value if self.state == "ready" else None
+        """The parsed arguments of a call that is `ready`, else None; a copy, which is the caller's own."""
+        return copied(self._call.value) if self.state == "ready" else None

@@ -266,7 +266,12 @@ def _seen(early: list[Frame | Mapping[str, Any]], content_type: str) -> str:
     if isinstance(first, Mapping):
         return f"{count}{typed}, the first with the keys {_keys(first)}"
     data, event, offset = first
-    return f"{count}{typed}, the first at byte {offset}: event {event[:40]!r}, data {data[:80]!r}"
+    try:
+        value, _ = parse_payload(data)
+    except JsonProblem:
+        value = None
+    what = f"keys {_keys(value)}" if isinstance(value, Mapping) else f"data {data[:80]!r}"
+    return f"{count}{typed}, the first at byte {offset}: event {event[:40]!r}, {what}"
 
 
 def _looks_like(head: bytes, size: int, content_type: str) -> str:

@@ -20,6 +20,7 @@ from ._parts import (
     RUN,
     WIDE,
     BlockBuilder,
+    Builder,
     CallBuilder,
     CitationBuilder,
     MediaBuilder,
@@ -40,7 +41,7 @@ from .errors import (
 )
 from .limits import Limits
 from .messages import AssistantMessage, FinishReason, TokenUsage, ToolCall, merge_deeply
-from .response import AccumulatedResponse, Diagnostic
+from .response import AccumulatedResponse, Diagnostic, unshared
 
 ParseArguments = Callable[[str], Any]
 """Turns the text of a call's arguments into a value; raises ValueError if it cannot."""
@@ -53,7 +54,7 @@ class StreamAccumulator(Building):
 
     `limits` bounds what a stream may cost. `parse_arguments` replaces the strict JSON parse of a call's arguments (a
     repair library, say); what it raises makes the call an `InvalidToolCallJson`. With `fail_fast`, `observe` raises
-    that error at once instead of keeping it for `finalize`.
+    that error as soon as the call's arguments have ended, instead of keeping it for `finalize`.
     """
 
     __slots__ = ("_fail_fast", "_final", "_finish", "_identity", "_logprobs", "_parse", "_raw_finish", "_usage")
@@ -90,8 +91,8 @@ class StreamAccumulator(Building):
             handler(self, event)
 
     def snapshot(self) -> AccumulatedResponse:
-        """The response so far: every ended call, no open one, never a Truncated. Costs one join of what it shows."""
-        return self._final if self._final is not None else self._look(final=False)
+        """The response so far: every ended call, no open one, never a Truncated. Costs one join and copy of what it shows."""
+        return self._final if self._final is not None else unshared(self._look(final=False))
 
     def finalize(self, *, strict: bool = True) -> AccumulatedResponse:
         """The whole response. Idempotent; afterwards `observe` raises AccumulatorClosed.
@@ -138,6 +139,8 @@ class StreamAccumulator(Building):
             part = self._part_of(TextBuilder, event.part, event.delta)
             if part is None:
                 return
+        if part.repeats >= 0 and part.watch_repeats(event.delta):
+            self._note("cumulative_text", "each delta repeats all text before it; they were joined as they came")
         self._add(part, event.delta)
 
     def _reasoning(self, event: ev.ReasoningDelta) -> None:
@@ -262,6 +265,7 @@ class StreamAccumulator(Building):
         call = self._known_call(event.id)
         if call is None or call.ended:
             return
+        self._spend_rest(call)
         call.judge(self._parse, self._limits.json_depth)
         if call.problem is None:
             return
@@ -311,7 +315,8 @@ class StreamAccumulator(Building):
 
     def _broken(self, event: ev.StreamBroken) -> None:
         if self._finish is not None:
-            self._note("broken_after_finish", f"the source failed after the message was done: {event.reason}: {event.message}")
+            what = "reading was stopped" if event.reason == "cancelled" else f"the source failed ({event.reason})"
+            self._note("broken_after_finish", f"{what} after the message was done: {event.message}")
         else:
             self._complain(Truncated(whole(event.reason), whole(event.message)))
 
@@ -335,22 +340,34 @@ class StreamAccumulator(Building):
 
     def _settle(self) -> None:
         """Nothing more comes: judge the calls that are still open, and tell a stream that never said why it stopped."""
+        for part in self._parts:
+            self._spend_rest(part)
         limited = any(isinstance(problem, LimitExceeded) for problem in self._problems)
         finished = self._finish not in (None, FinishReason.ERROR) and not limited
         ended_badly = any(isinstance(problem, _EXCUSES) for problem in self._problems)
         if self._began and self._finish is None and not ended_badly:
             odd = self._notes.get("other_protocol")
             self._problems.append(Truncated(message=odd.message if odd is not None else ""))
+        told = {id(problem) for problem in self._problems}
         for call in self._calls.values():
-            if not call.ended and finished:
+            being_written = call is self._current and (not finished or self._finish in _ENDED_BY_BOUND)
+            open_at_the_end = not call.ended
+            if open_at_the_end and finished:
                 call.judge(self._parse, self._limits.json_depth)
-            elif not call.ended:
+            elif open_at_the_end:
                 call.fail("the stream ended before the call did", "cut")
-            if call is self._current and call.blank and call.problem is None and call.kind != "custom":
-                if not finished or self._finish in _ENDED_BY_BOUND:
-                    call.fail("the model was stopped before it wrote any arguments", "cut")
-            if call.problem is not None and call not in self._problems:
+            if being_written and call.problem is None and call.may_be_cut(open_at_the_end):
+                call.fail("the model was stopped while it wrote this call", "cut")
+            if call.problem is not None and id(call) not in told:
                 self._problems.append(call)
+
+    def _spend_rest(self, part: Builder) -> None:
+        """Count what a part has not folded yet."""
+        for pieces in part.growing():
+            if pieces.run:
+                self._spend(pieces.fold())
+        if isinstance(part, CallBuilder) and part.size > self._limits.arguments_bytes:
+            self._hit("arguments_bytes", part.size)
 
     def _look(self, final: bool) -> AccumulatedResponse:
         """The response as it stands; changes nothing."""

@@ -109,7 +109,7 @@ class InvalidToolCallJson(AccumulatorError):
         self.cause = cause
 
     def what(self) -> str:
-        tool = repr(self.name) if self.name else "a tool without a name"
+        tool = short(self.name) if self.name else "a tool without a name"
         place = "" if self.offset is None else f" at byte {self.offset}"
         return f"call {short(self.call_id)} to {tool} is not usable ({self.cause}){place}: {self.message}"
 
@@ -126,7 +126,7 @@ class ProviderError(AccumulatorError):
         self.raw = dict(raw or {})
 
     def what(self) -> str:
-        return f"the provider reported an error: {self.kind}: {self.message}"
+        return f"the provider reported an error: {_brief(self.kind)}: {_brief(self.message)}"
 
 
 class MalformedChunk(AccumulatorError):
@@ -168,7 +168,7 @@ class UnknownProtocol(AccumulatorError):
         self.seen = seen
 
     def what(self) -> str:
-        return f"unknown protocol: {self.seen}"
+        return f"unknown protocol: {_brief(self.seen)}"
 
 
 class AccumulatorClosed(AccumulatorError):
@@ -176,6 +176,11 @@ class AccumulatorClosed(AccumulatorError):
 
     def what(self) -> str:
         return "observe was called after finalize; make a new StreamAccumulator for the next response"
+
+
+def _brief(text: str) -> str:
+    """At most 400 characters of a text that somebody else wrote; its field has all of it."""
+    return text if len(text) <= 400 else f"{text[:399]}…"
 
 
 GRAVITY = (UnknownProtocol, LimitExceeded, ProviderError, Truncated, MalformedChunk, InvalidToolCallJson)

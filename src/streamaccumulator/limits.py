@@ -24,6 +24,9 @@ class Limits(Record, frozen=True):
     tool_calls: int = 1024
     """Calls in one message. Models make a handful; a loop that opens a call per delta reaches this soon."""
 
+    choices: int = 128
+    """Choices in one stream (`n`). Providers allow a few; each one here costs an accumulator."""
+
     parts: int = 4096
     """Parts in one message, calls included. Long server-tool turns reach hundreds."""
 

@@ -4,13 +4,16 @@ It is a value: equal, copyable, picklable, and the same after a round trip throu
 the version of this format; its JSON Schema is `docs/response.schema.json`.
 """
 
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
+from ._json import copied
 from ._record import Record
 from .errors import AccumulatorError, ErrorTwin, InvalidToolCallJson, from_twin, to_twin
 from .messages import AssistantMessage, FinishReason, ReasoningPart, RefusalPart, TextPart, TokenUsage, ToolCall
+
+R = TypeVar("R", bound=Record)
 
 
 class Diagnostic(Record, frozen=True):
@@ -107,6 +110,21 @@ class AccumulatedResponse(Record, frozen=True):
         )
         definitions[cls.__name__]["properties"]["errors"]["items"] = error
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **response, "$defs": definitions}
+
+
+def unshared(response: AccumulatedResponse) -> AccumulatedResponse:
+    """An equal response whose lists and objects are its own, so that whoever changes one changes nothing else."""
+    content = tuple([_own(part) for part in response.message.content])
+    usage = _own(response.usage) if response.usage is not None else None
+    return _own(msgspec.structs.replace(response, message=AssistantMessage(content), usage=usage))
+
+
+def _own(record: R) -> R:
+    values = {name: getattr(record, name) for name in record.__struct_fields__}
+    boxes = {name: copied(value) for name, value in values.items() if isinstance(value, list | dict) and value}
+    if citations := values.get("citations"):
+        boxes["citations"] = tuple(copied(list(citations)))
+    return msgspec.structs.replace(record, **boxes) if boxes else record
 
 
 _COUNTED = (TextPart, ReasoningPart, RefusalPart, ToolCall)

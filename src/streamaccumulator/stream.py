@@ -373,12 +373,17 @@ def accumulate_choices(
 
 
 def parse_response(
-    body: object, protocol: str | Protocol = "auto", *, strict: bool = True, limits: Limits = Limits()
+    body: object,
+    protocol: str | Protocol = "auto",
+    *,
+    strict: bool = True,
+    limits: Limits = Limits(),
+    parse_arguments: ParseArguments | None = None,
 ) -> AccumulatedResponse:
     """The response of an unstreamed body (bytes, str, a mapping, an SDK object), equal to the streamed one.
 
     Raises as `accumulate`.
     """
-    fold = _Fold(protocol, limits, None, False)
+    fold = _Fold(protocol, limits, parse_arguments, False)
     fold.decoder.feed_body(body)
     return fold.response(strict)

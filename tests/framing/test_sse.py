@@ -87,7 +87,7 @@ def test_a_last_event_without_its_blank_line_is_kept_and_told(end: bytes) -> Non
 def test_a_field_named_error_is_told() -> None:
     found, _ = framed(b'data: a\n\nerror: {"detail":"out of memory"}\n\n')
     assert [item.code for item in found if isinstance(item, Notice)] == ["error_field"]
-    assert "out of memory" in repr(found[1])
+    assert found[2] == (b'{"detail":"out of memory"}', "error", 9)
 
 
 def test_json_whose_data_prefix_was_forgotten_is_taken_and_told() -> None:

@@ -21,7 +21,6 @@ from ..protocols.captures import Capture, captures
 from ..wire import delta, finish, sse
 from .server import Script, serving
 
-
 HI: Any = [{"role": "user", "content": "hi"}]
 """One user message, which each SDK has a type of its own for."""
 

@@ -9,7 +9,6 @@ Two paths give the same frames. `_read_lines` is the format, line by line. `_rea
 once, in C calls, where they have one common shape: `data: ...` alone, or `event: ...` and `data: ...`, ended by LF LF.
 """
 
-from .._record import short
 from ..events import Notice
 from ..limits import Limits
 from .frames import Emit, Framer, OnFrame
@@ -177,12 +176,15 @@ class SSEFramer(Framer):
             if value.isdigit() and len(value) < 19:
                 self.retry = int(value)
         elif line[:1] == b"{":
-            self._emit(Notice("bare_json", "a line of JSON without `data:` was taken as data", f"byte {self._start}"))
-            self._data.append(line)
-            self._data_bytes += len(line)
+            self._alone("bare_json", "a line of JSON without `data:` was taken as a frame", line, "")
         elif name == b"error":
-            said = short(value.decode("utf-8", "replace"))
-            self._emit(Notice("error_field", f"the stream has a field `error`: {said}", f"byte {self._start}"))
+            self._alone("error_field", "a line of the field `error` was taken as an error", value, "error")
+
+    def _alone(self, code: str, message: str, data: bytes, event: str) -> None:
+        """A line that is a frame of its own, whatever stands before it."""
+        self._emit(Notice(code, message, f"byte {self._start}"))
+        self._end_frame()
+        self.on_frame(data, event, self._start)
 
     def _end_frame(self) -> None:
         """A blank line: hand out the frame, if it has data. An event or id alone, or a comment, is none."""

@@ -3,7 +3,7 @@
 The event's id is unique within the stream: the provider's own where it is non-empty and new, else one we mint
 (`call_1`, ...). Blank is "not said"; a repeated id or name is not a second one. In this order:
 
-* index given and a call there: another id *and* a name is a new call, else that call;
+* index given and a call there: another id *and* a name is a new call, else that call; if it has ended, a name alone is new;
 * index given, none there: a name is a new call, else the known id, else an id never seen is a new call, else the
   latest open call and a Notice;
 * no index: the known id, else a name is a new call, else the latest open call.
@@ -22,6 +22,8 @@ class CallKey(msgspec.Struct):
     wire_id: str | None = None
     name: str | None = None
     ended: bool = False
+    blank: bool = True
+    """Whether no argument text came."""
 
 
 class CallBook(msgspec.Struct):
@@ -59,7 +61,7 @@ class CallBook(msgspec.Struct):
         wire_id, name = wire_id or None, name or None
         minted = wire_id is None or wire_id in self.ids
         if minted and wire_id:
-            emit(Notice("duplicate_id", f"two calls have the id {wire_id[:80]!r}; the later one got another"))
+            emit(Notice("duplicate_id", f"the id {wire_id[:80]!r} was taken already; the later call got another"))
         id = self._mint() if minted or wire_id is None else wire_id
         self.ids.add(id)
         call = CallKey(id, wire_id, name)
@@ -76,11 +78,11 @@ class CallBook(msgspec.Struct):
             call.name = name
             emit(ToolCallName(call.id, name))
         elif name != call.name:
-            emit(Notice("name_conflict", f"a call to {call.name!r} was also named {name!r}; the first counts", call.id))
+            emit(Notice("name_conflict", f"a call to {call.name[:80]!r} was also named {name[:80]!r}; the first counts", call.id))
 
     def write(self, emit: Emit, call: CallKey, delta: str) -> None:
         """More argument text of a call; after an end it opens again."""
-        call.ended = False
+        call.ended = call.blank = False
         emit(ToolCallArgumentDelta(call.id, delta))
 
     def end(self, emit: Emit, call: CallKey) -> None:
@@ -88,6 +90,11 @@ class CallBook(msgspec.Struct):
         if not call.ended:
             call.ended = True
             emit(ToolCallEnd(call.id))
+
+    @property
+    def latest_is_blank(self) -> bool:
+        """Whether the call that was opened or written last has no arguments yet, so that nobody knows if it is whole."""
+        return self.latest is not None and self.calls[self.latest].blank
 
     def end_all(self, emit: Emit, *, but_latest: bool = False) -> None:
         """Every open call is whole: all of them, or all but the one that was being written when a bound was reached."""
@@ -99,7 +106,7 @@ class CallBook(msgspec.Struct):
         known = self.of_wire_id.get(wire_id) if wire_id else None
         if index is not None and index in self.at_index:
             at = self.at_index[index]
-            return None if wire_id and name and self._is_another(self.calls[at], wire_id, name) else at
+            return None if name and self._is_another(self.calls[at], wire_id, name) else at
         if index is None:
             return known if known is not None else None if name else self.latest
         if name or known is not None:
@@ -109,8 +116,10 @@ class CallBook(msgspec.Struct):
         emit(Notice("index_mismatch", f"arguments at index {index}, where no call started, were given to the latest call"))
         return self.latest
 
-    def _is_another(self, call: CallKey, wire_id: str, name: str) -> bool:
-        """Whether a fragment with both an id and a name, at the index of `call`, starts another one."""
+    def _is_another(self, call: CallKey, wire_id: str | None, name: str) -> bool:
+        """Whether a fragment with a name, at the index of `call`, starts another one."""
+        if wire_id is None:
+            return call.ended
         return wire_id != call.wire_id if call.wire_id else call.name is not None and name != call.name
 
     def _mint(self) -> str:

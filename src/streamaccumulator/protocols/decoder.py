@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 
 from .._json import JsonProblem, parse_payload, to_bytes
-from ..events import ChatStreamEvent, Extra, Finish, Notice, Started, StreamError, Unknown, Unreadable, Usage
+from ..events import ChatStreamEvent, Extra, Finish, LimitHit, Notice, Started, StreamError, Unknown, Unreadable, Usage
 from ..limits import Limits
 from ..messages import FinishReason
 from .lenient import lenient
@@ -57,6 +57,9 @@ class Decoder(Generic[C]):
 
     def payload(self, data: bytes, event: str = "", offset: int = 0) -> None:
         """One frame's data, its `event:` name, and its place in the stream in bytes."""
+        if event == "error":
+            self._error_frame(data)
+            return
         try:
             chunk = self._decode(data)
         except (msgspec.MsgspecError, RecursionError):
@@ -107,9 +110,12 @@ class Decoder(Generic[C]):
         for emit in self._emits.values():
             emit(event)
 
-    def _meet(self, choice: int) -> Emit:
-        """The emit of a choice, which is told first what belongs to all."""
+    def _meet(self, choice: int) -> Emit | None:
+        """The emit of a choice, which is told first what belongs to all; None if there are too many."""
         if choice not in self._emits:
+            if len(self._emits) > self._limits.choices:
+                self.to_all(LimitHit("choices", len(self._emits)))
+                return None
             emit = self._sink(choice)
             self._emits[choice] = SurrogateJoiner(emit) if self._torn else emit
             for event in self._shared.values():
@@ -123,23 +129,40 @@ class Decoder(Generic[C]):
             self._source = value if isinstance(value, dict) else {}
         return self._source
 
-    def _keep_unmodelled(self, known: frozenset[str], of: Mapping[str, Any], emit: Emit) -> None:
-        """Every key of a payload that we do not model and that says something, as one Extra."""
+    def _keep_unmodelled(self, known: frozenset[str], of: Mapping[str, Any], emit: Emit, call: str | None = None) -> None:
+        """Every key of a payload that we do not model and that says something, as one Extra of the response or of a call."""
         data = {key: value for key, value in of.items() if key not in known and value not in _SAYS_NOTHING}
         if data:
-            emit(Extra(None, data))
+            emit(Extra(None, data, call))
 
-    def _error(self, raw: object) -> None:
-        self.to_all(stream_error(raw))
+    def _error_frame(self, data: bytes) -> None:
+        """A frame that its name says is an error, whatever it holds: an object, an object under `error`, or a text."""
+        try:
+            value, _ = parse_payload(data)
+        except JsonProblem:
+            value = data.decode("utf-8", "replace")
+        if not isinstance(value, Mapping):
+            self._error(value)
+            return
+        inner, rest = value.get("error"), {key: said for key, said in value.items() if key != "error"}
+        if isinstance(inner, Mapping):
+            self._error({**{key: said for key, said in rest.items() if key != "type"}, **inner})
+        else:
+            self._error({**rest, "message": inner} if inner else value)
+
+    def _error(self, raw: object, emit: Emit | None = None) -> None:
+        """An error of the provider: of all choices, or of the one that `emit` is of."""
+        self.silent = False
+        (emit or self.to_all)(stream_error(raw))
 
     def _finished(self, emit: Emit, reasons: Mapping[str, FinishReason], raw: str, error: object = None) -> None:
         """The model stopped, for a reason in the provider's word; one that means failure is an error as well.
 
         `error` is what the provider says beside the word.
         """
-        reason = reasons.get(raw, FinishReason.UNKNOWN)
-        if reason is FinishReason.ERROR or error is not None:
-            self._error(error if error is not None else {"type": raw, "message": f"the model's turn ended with {raw!r}"})
+        reason = reason_of(reasons, raw)
+        if reason is FinishReason.ERROR or error:
+            self._error(error or {"type": raw, "message": f"the model's turn ended with {raw!r}"}, emit)
         emit(Finish(reason, raw))
 
     # ---- The one path for surprises.
@@ -154,23 +177,21 @@ class Decoder(Generic[C]):
         try:
             value, odd = parse_payload(data)
         except JsonProblem as fault:
-            self._not_json(data, event, offset, fault)
+            self._not_json(data, offset, fault)
             return
         if not self._torn and _HALF.search(data):
             self._torn = True
             self._emits = {choice: SurrogateJoiner(emit) for choice, emit in self._emits.items()}
         if odd:
-            self.to_all(Notice("invalid_utf8", f"a frame holds {odd}; such bytes are now U+FFFD", f"byte {offset}"))
+            self.to_all(Notice("odd_payload", f"a frame holds {odd}", f"byte {offset}"))
         if not isinstance(value, dict):
             self.to_all(Unknown(f"a payload that is no object but {type(value).__name__}"))
             return
         self._source = value
         self._read(self._fit(value), event)
 
-    def _not_json(self, data: bytes, event: str, offset: int, fault: JsonProblem) -> None:
-        if event == "error":
-            self._error(data.decode("utf-8", "replace"))
-        elif has_no_line_ends(data):
+    def _not_json(self, data: bytes, offset: int, fault: JsonProblem) -> None:
+        if has_no_line_ends(data):
             self.to_all(Unreadable(offset, NO_LINE_ENDS, data[:HEAD]))
         elif self.at_end:
             if self.silent:
@@ -184,6 +205,11 @@ class Decoder(Generic[C]):
 
     def _tell_misfit(self, path: str, what: str) -> None:
         self.to_all(Notice("unexpected_type", what, path))
+
+
+def reason_of(reasons: Mapping[str, FinishReason], raw: str) -> FinishReason:
+    """A provider's word in our terms; proxies write it in capitals, or small."""
+    return reasons.get(raw) or reasons.get(raw.lower()) or FinishReason.UNKNOWN
 
 
 NO_LINE_ENDS = "there are no line ends in it: give bytes as they come, not lines"

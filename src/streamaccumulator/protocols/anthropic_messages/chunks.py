@@ -56,7 +56,7 @@ class Event(Wire, frozen=True, gc=False):
 
 MODELLED_IN_MESSAGE = frozenset({"id", "type", "role", "model", "provider", "content", "stop_reason", "usage"})
 MODELLED_IN_DELTA = frozenset({"stop_reason"})
-MODELLED_IN_EVENT = frozenset({"type", "delta", "usage"})
+MODELLED_IN_EVENT = frozenset({"type", "delta", "usage", "index"})
 
 FINISH_REASONS = {
     "end_turn": FinishReason.STOP,
@@ -65,8 +65,14 @@ FINISH_REASONS = {
     "max_tokens": FinishReason.LENGTH,
     "model_context_window_exceeded": FinishReason.LENGTH,
     "refusal": FinishReason.CONTENT_FILTER,
+    "stop": FinishReason.STOP,
+    "length": FinishReason.LENGTH,
+    "tool_calls": FinishReason.TOOL_CALLS,
+    "content_filter": FinishReason.CONTENT_FILTER,
+    "error": FinishReason.ERROR,
 }
-"""https://docs.anthropic.com/en/api/handling-stop-reasons; `pause_turn` and any new word are UNKNOWN."""
+"""https://docs.anthropic.com/en/api/handling-stop-reasons; `pause_turn` and any new word are UNKNOWN. The last ones are
+what gateways pass through of another protocol."""
 
 
 USAGE_PATHS: Paths = {

@@ -55,6 +55,8 @@ class State(msgspec.Struct):
 
     id: str | None = None
     started: bool = False
+    messages: int = 0
+    """How many messages have started."""
     blocks: dict[int, Block] = {}
     parts: int = 0
     calls: CallBook = msgspec.field(default_factory=CallBook)
@@ -74,17 +76,24 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         reader = _READERS.get(kind)
         if reader is not None:
             reader(self, chunk)
-        elif chunk.error is not None:
+        elif chunk.error:
             self._error(chunk.error)
         else:
             self.to_all(Unknown(kind))
 
     def close(self) -> None:
-        """No more comes: an input that waited for its fragments is what the call had, though nobody ended it."""
-        for block in self.state.blocks.values():
-            if block.input is not None and block.call is not None:
-                self._input(block, to_bytes(block.input).decode())
+        """No more comes."""
+        self._flush_inputs()
         super().close()
+
+    def _flush_inputs(self) -> None:
+        """An input that waited for its fragments is what the call had, though nobody ended it."""
+        for block in self.state.blocks.values():
+            self._flush_input(block)
+
+    def _flush_input(self, block: Block) -> None:
+        if block.input is not None and block.call is not None:
+            self._input(block, to_bytes(block.input).decode())
 
     # ---- One reader per event of the wire.
 
@@ -125,9 +134,10 @@ class AnthropicMessagesDecoder(Decoder[Event]):
 
     def _message(self, message: Message, raw: Mapping[str, Any]) -> None:
         state = self.state
-        if state.started and message.id != state.id:
+        if state.messages:
             self.to_all(Notice("second_response", "a second message started in the same stream; both were kept"))
-        state.started, state.id = True, state.id or message.id
+        state.started, state.messages = True, state.messages + 1
+        self._flush_inputs()
         state.blocks.clear()
         self.to_all(Started(message.id or None, message.model or None, message.provider or None))
         self._keep_unmodelled(MODELLED_IN_MESSAGE, raw, self._emits[0])
@@ -141,6 +151,8 @@ class AnthropicMessagesDecoder(Decoder[Event]):
 
     def _block_start(self, chunk: Event) -> None:
         index = chunk.index or 0
+        if index in self.state.blocks:
+            self._flush_input(self.state.blocks[index])
         self.state.blocks[index] = self._open(chunk.content_block or {})
 
     def _block_stop(self, chunk: Event) -> None:
@@ -163,12 +175,16 @@ class AnthropicMessagesDecoder(Decoder[Event]):
     def _message_stop(self, chunk: Event) -> None:
         """The end mark. It says nothing of why the model stopped: that was `message_delta`."""
         self._start_if_lost()
+        self._keep_unmodelled(MODELLED_IN_EVENT, self._untyped(), self._emits[0])
 
     def _ping(self, chunk: Event) -> None:
         """A keep-alive."""
 
     def _stream_error(self, chunk: Event) -> None:
-        self._error(chunk.error if chunk.error is not None else self._untyped())
+        raw = self._untyped()
+        beside = {key: value for key, value in raw.items() if key not in ("type", "error")}
+        error = chunk.error or beside
+        self._error({**error, **beside} if isinstance(error, Mapping) else error)
 
     # ---- Blocks.
 
@@ -178,7 +194,16 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         self._start_if_lost()
         self.state.parts += 1
         block = Block(self.state.parts)
-        kind = raw.get("type")
+        kind = str(raw.get("type"))
+        if kind in _MODELLED:
+            self._open_modelled(block, raw, kind)
+        else:
+            block.opaque = True
+            emit(ProviderBlock(kind, dict(raw), block.part))
+        return block
+
+    def _open_modelled(self, block: Block, raw: Mapping[str, Any], kind: str) -> None:
+        emit = self._emits[0]
         if kind == "text":
             self._emit_text(raw, "text", TextDelta, block.part)
             citations = raw.get("citations")
@@ -190,12 +215,11 @@ class AnthropicMessagesDecoder(Decoder[Event]):
             self._emit_text(raw, "signature", ReasoningSignature, block.part)
         elif kind == "redacted_thinking":
             self._emit_text(raw, "data", RedactedReasoning, block.part)
-        elif kind == "tool_use":
-            self._open_call(block, raw)
         else:
-            block.opaque = True
-            emit(ProviderBlock(str(kind), dict(raw), block.part))
-        return block
+            self._open_call(block, raw)
+        rest = {key: value for key, value in raw.items() if key not in _MODELLED[kind] and value is not None}
+        if rest:
+            emit(Extra(None, rest, block.call.id) if block.call is not None else Extra(block.part, rest))
 
     def _emit_text(self, raw: Mapping[str, Any], key: str, event: Callable[[str, int], Any], part: int) -> None:
         text = raw.get(key)
@@ -210,9 +234,6 @@ class AnthropicMessagesDecoder(Decoder[Event]):
             emit, block.part, id if isinstance(id, str) else None, name if isinstance(name, str) else None
         )
         block.input = given if isinstance(given, dict) and given else None
-        rest = {key: value for key, value in raw.items() if key not in _MODELLED_IN_CALL and value is not None}
-        if rest:
-            emit(Extra(None, rest, block.call.id))
 
     def _input(self, block: Block, text: str) -> None:
         block.input = None
@@ -227,9 +248,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         if block.call is None:
             self._emits[0](PartEnd(block.part))
             return
-        if block.input is not None:
-            text = to_bytes(block.input).decode()
-            self._input(block, text)
+        self._flush_input(block)
         self.state.calls.end(self._emits[0], block.call)
 
     def _unstarted(self, chunk: Event) -> Block:
@@ -260,10 +279,17 @@ class AnthropicMessagesDecoder(Decoder[Event]):
             self.to_all(Started())
 
     def _finish(self, raw: str) -> None:
+        self._flush_inputs()
         self._finished(self._emits[0], FINISH_REASONS, raw)
 
 
-_MODELLED_IN_CALL = frozenset({"type", "id", "name", "input"})
+_MODELLED: dict[str, frozenset[str]] = {
+    "text": frozenset({"type", "text", "citations"}),
+    "thinking": frozenset({"type", "thinking", "signature"}),
+    "redacted_thinking": frozenset({"type", "data"}),
+    "tool_use": frozenset({"type", "id", "name", "input"}),
+}
+"""The kinds of blocks that are parts of ours, and their keys that are read; other keys are kept with the part."""
 
 _READERS: dict[str, Callable[[AnthropicMessagesDecoder, Event], None]] = {
     "content_block_delta": AnthropicMessagesDecoder._block_delta,

@@ -28,7 +28,7 @@ from ...limits import Limits
 from ...messages import FinishReason
 from ..calls import CallBook, CallKey
 from ..counts import usage_of
-from ..decoder import Decoder, Sink
+from ..decoder import Decoder, Sink, reason_of
 from ..raw import list_at, object_at
 from ..surrogates import Emit
 from .chunks import (
@@ -122,8 +122,9 @@ class GeminiDecoder(Decoder[Chunk]):
         index = candidate.index or 0
         state = self.state.candidates.get(index)
         if state is None:
+            if not self._meet(index):
+                return
             state = self.state.candidates[index] = CandidateState()
-            self._meet(index)
         emit = self._emits[index]
         for place, part in enumerate(candidate.content.parts or () if candidate.content else ()):
             if part.function_call is not None:
@@ -149,7 +150,7 @@ class GeminiDecoder(Decoder[Chunk]):
         return candidates[at] if at < len(candidates) and isinstance(candidates[at], Mapping) else {}
 
     def _finish(self, state: CandidateState, emit: Emit, raw: str, message: str | None) -> None:
-        reason = FINISH_REASONS.get(raw, FinishReason.UNKNOWN)
+        reason = reason_of(FINISH_REASONS, raw)
         if reason is FinishReason.LENGTH:
             self._cut_growing(state, emit)
         elif reason is not FinishReason.ERROR:

@@ -20,22 +20,27 @@ class Wire(msgspec.Struct, frozen=True, gc=False):
 
 
 class Function(Wire, frozen=True, gc=False):
+    """A call's name and arguments, or pieces of them."""
+
     name: str | None = None
     arguments: str | dict[str, Any] | list[Any] | None = None
 
 
 class CustomTool(Wire, frozen=True, gc=False):
+    """The same for a tool whose input is bare text."""
+
     name: str | None = None
     input: str | None = None
 
 
 class ToolCallDelta(Wire, frozen=True, gc=False):
+    """A fragment of one call."""
+
     index: int | None = None
     id: str | None = None
     type: str | None = None
     function: Function | None = None
     custom: CustomTool | None = None
-    extra_content: dict[str, Any] | None = None
 
 
 class Delta(Wire, frozen=True, gc=False):
@@ -55,9 +60,12 @@ class Delta(Wire, frozen=True, gc=False):
 
 
 class Choice(Wire, frozen=True, gc=False):
+    """One choice of a chunk, or of an unstreamed body. `text` is for servers of text completions, and those that send both."""
+
     index: int | None = None
     delta: Delta | None = None
     message: Delta | None = None
+    text: str | None = None
     finish_reason: str | None = None
     logprobs: dict[str, Any] | None = None
     content_filter_results: dict[str, Any] | None = None
@@ -66,10 +74,14 @@ class Choice(Wire, frozen=True, gc=False):
 
 
 class Groq(Wire, frozen=True, gc=False):
+    """Where Groq once put its usage."""
+
     usage: dict[str, Any] | None = None
 
 
 class Chunk(Wire, frozen=True, gc=False):
+    """One payload. `detail` and `message` are of bodies that are an error and nothing else."""
+
     id: str | None = None
     model: str | None = None
     provider: str | None = None
@@ -78,12 +90,17 @@ class Chunk(Wire, frozen=True, gc=False):
     usage: dict[str, Any] | None = None
     x_groq: Groq | None = None
     error: dict[str, Any] | str | None = None
+    detail: str | list[Any] | dict[str, Any] | None = None
+    message: str | None = None
 
 
 MODELLED = frozenset({"id", "model", "provider", "object", "choices", "usage", "error", "obfuscation", "p"})
 """Keys of a chunk that are read, or are padding (`obfuscation`, `p`); all others are kept as extras."""
 MODELLED_IN_CHOICE = frozenset({"index", "delta", "message", "finish_reason", "logprobs", "usage", "error", "text"})
-"""The same for a choice. `text` repeats `delta.content` on servers that send both."""
+MODELLED_IN_DELTA = frozenset({"role", *Delta.__struct_fields__})
+MODELLED_IN_CALL = frozenset(ToolCallDelta.__struct_fields__)
+MODELLED_IN_FUNCTION = frozenset(Function.__struct_fields__)
+"""The same for what is in a choice."""
 
 FINISH_REASONS = {
     "stop": FinishReason.STOP,
@@ -99,12 +116,15 @@ FINISH_REASONS = {
     "model_length": FinishReason.LENGTH,
     "content_filter": FinishReason.CONTENT_FILTER,
     "safety": FinishReason.CONTENT_FILTER,
+    "sensitive": FinishReason.CONTENT_FILTER,
     "error": FinishReason.ERROR,
+    "network_error": FinishReason.ERROR,
     "abort": FinishReason.ERROR,
     "insufficient_system_resource": FinishReason.ERROR,
 }
 """The words of the look-alikes: https://docs.mistral.ai/api/ (model_length), https://api-docs.deepseek.com/api/create-chat-completion
-(insufficient_system_resource), https://openrouter.ai/docs/api-reference/overview (error). Any other is UNKNOWN."""
+(insufficient_system_resource), https://docs.z.ai (sensitive, network_error),
+https://openrouter.ai/docs/api-reference/overview (error). Any other is UNKNOWN."""
 
 USAGE_PATHS: Paths = {
     "input_tokens": (("prompt_tokens",), ("input_tokens",)),

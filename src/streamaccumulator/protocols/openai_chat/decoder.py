@@ -4,7 +4,6 @@ Within one delta the channels are read in the order reasoning, content, refusal,
 servers put the last piece of text and the reason into one chunk.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -28,14 +27,18 @@ from ...events import (
 )
 from ...limits import Limits
 from ...messages import FinishReason
-from ..calls import CallBook
+from ..calls import CallBook, CallKey
 from ..counts import usage_of
-from ..decoder import Decoder, Sink
+from ..decoder import Decoder, Sink, reason_of
+from ..raw import object_at, objects_at
 from ..surrogates import Emit
 from .chunks import (
     FINISH_REASONS,
     MODELLED,
+    MODELLED_IN_CALL,
     MODELLED_IN_CHOICE,
+    MODELLED_IN_DELTA,
+    MODELLED_IN_FUNCTION,
     USAGE_PATHS,
     Choice,
     Chunk,
@@ -65,6 +68,10 @@ class ChoiceState(msgspec.Struct):
     """The reasoning part that plain fields write to."""
     details: dict[str, DetailKey] = {}
     audio: int | None = None
+    reasoning_claimed: bool = False
+    """Whether a readable block of `reasoning_details` has that part."""
+    streamed: bool = False
+    """Whether content came in a delta."""
     bounded: bool = False
     """Whether a finish reason said that the model was stopped by a bound."""
 
@@ -82,6 +89,8 @@ class State(msgspec.Struct):
     known: Started = Started()
     second_told: bool = False
     choices: dict[int, ChoiceState] = {}
+    opened: list[tuple[int, int, int, str]] = []
+    """Calls that the chunk now being read opened: the place of the choice, of the call in it, its choice, and the id."""
 
 
 class OpenAIChatDecoder(Decoder[Chunk]):
@@ -101,20 +110,23 @@ class OpenAIChatDecoder(Decoder[Chunk]):
         state = self.state
         choices = chunk.choices
         plain = state.started and bool(choices)
+        state.opened.clear()
         if not state.started or chunk.id != state.id or chunk.model != state.model:
             self._identify(chunk)
-        for choice in choices or ():
-            self._choice(choice)
-            if choice.finish_reason or choice.delta is None:
+        for place, choice in enumerate(choices or ()):
+            self._choice(choice, place)
+            if choice.finish_reason or choice.delta is None or choice.content_filter_results:
                 plain = False
             if choice.usage:
                 self.to_all(Usage(usage_of(choice.usage, USAGE_PATHS, input_includes_cache=True)))
         if chunk.usage:
             self.to_all(Usage(usage_of(chunk.usage, USAGE_PATHS, input_includes_cache=True)))
-        if not plain:
+        if not plain or state.opened:
             self._beside_the_choices(chunk)
-        if chunk.error is not None or chunk.object == "error" or (event == "error" and not choices):
-            self._error(chunk.error if chunk.error is not None else self._untyped())
+        if chunk.error or chunk.object == "error":
+            self._error(chunk.error or self._untyped())
+        elif choices is None and (chunk.detail or chunk.message):  # an HTTP error's body, read as a stream
+            self._error(self._untyped())
 
     # ---- What belongs to the whole response.
 
@@ -140,32 +152,42 @@ class OpenAIChatDecoder(Decoder[Chunk]):
             self.to_all(Usage(usage_of(chunk.x_groq.usage, USAGE_PATHS, input_includes_cache=True)))
         source = self._untyped()
         for emit in self._emits.values():
-            self._keep_unmodelled(MODELLED, source, emit)
-        choices = source.get("choices")
-        for raw, choice in zip(choices if isinstance(choices, list) else (), chunk.choices or (), strict=False):
-            if isinstance(raw, Mapping):
-                self._keep_unmodelled(MODELLED_IN_CHOICE, raw, self._emits[choice.index or 0])
+            self._keep_unmodelled(MODELLED if source.get("created") else MODELLED | {"created"}, source, emit)
+        raw_choices = objects_at(source, "choices")
+        for raw, choice in zip(raw_choices, chunk.choices or (), strict=False):
+            emit = self._emits[choice.index or 0]
+            self._keep_unmodelled(MODELLED_IN_CHOICE, raw, emit)
+            self._keep_unmodelled(MODELLED_IN_DELTA, object_at(raw, "delta") or object_at(raw, "message"), emit)
+        for place, at, index, id in self.state.opened:
+            raw = raw_choices[place] if place < len(raw_choices) else {}
+            calls = objects_at(object_at(raw, "delta") or object_at(raw, "message"), "tool_calls")
+            call = calls[at] if at < len(calls) else {}
+            self._keep_unmodelled(MODELLED_IN_CALL, call, self._emits[index], id)
+            self._keep_unmodelled(MODELLED_IN_FUNCTION, object_at(call, "function"), self._emits[index], id)
 
     def _stream_end(self) -> None:
         """`data: [DONE]`: calls are whole, but it says nothing of why the model stopped."""
         for index, choice in self.state.choices.items():
-            choice.calls.end_all(self._emits[index], but_latest=choice.bounded)
+            choice.calls.end_all(self._emits[index], but_latest=choice.bounded or choice.calls.latest_is_blank)
 
     # ---- One choice.
 
-    def _choice(self, choice: Choice) -> None:
+    def _choice(self, choice: Choice, place: int) -> None:
         index = choice.index or 0
         state = self.state.choices.get(index)
         if state is None:
+            if not self._meet(index):
+                return
             state = self.state.choices[index] = ChoiceState()
-            self._meet(index)
         emit = self._emits[index]
-        delta = choice.delta if choice.delta is not None else choice.message
+        delta = choice.delta if choice.delta is not None else self._message(state, emit, choice)
         if delta is not None:
             if delta.reasoning_content or delta.reasoning or delta.reasoning_text or delta.reasoning_details:
                 self._reasoning(state, emit, delta)
             content = delta.content
             if content:
+                if choice.delta is not None:
+                    state.streamed = True
                 if isinstance(content, str):
                     emit(TextDelta(content))
                 else:
@@ -173,26 +195,36 @@ class OpenAIChatDecoder(Decoder[Chunk]):
             if delta.refusal:
                 emit(RefusalDelta(delta.refusal))
             if delta.tool_calls:
-                for call in delta.tool_calls:
-                    self._tool_call(state, emit, call)
+                for at, call in enumerate(delta.tool_calls):
+                    known = len(state.calls.calls)
+                    position = at if call.index is None and choice.delta is None else call.index
+                    key = self._tool_call(state, emit, call, position)
+                    if len(state.calls.calls) > known:
+                        self.state.opened.append((place, at, index, key.id))
             if delta.function_call is not None:
                 self._legacy_call(state, emit, delta.function_call)
             if delta.annotations or delta.images or delta.audio:
                 self._attachments(state, emit, delta)
         if choice.logprobs is not None and any(choice.logprobs.values()):
             emit(LogProbs(choice.logprobs))
-        if choice.content_filter_results:
-            emit(Extra(None, {"content_filter_results": choice.content_filter_results}))
-        if choice.error is not None and not choice.finish_reason:
-            self._error(choice.error)
+        if choice.error and not choice.finish_reason:
+            self._error(choice.error, emit)
         if choice.finish_reason:
             self._finish(state, emit, choice)
         elif choice.delta is None and choice.message is not None:
             state.calls.end_all(emit)  # an unstreamed message is whole
 
+    def _message(self, state: ChoiceState, emit: Emit, choice: Choice) -> Delta | None:
+        """What a choice without a delta says: an unstreamed message, or bare text. After deltas it only repeats them."""
+        message = choice.message if choice.message is not None else Delta(content=choice.text) if choice.text else None
+        if state.streamed and message is not None and choice.message is not None:
+            emit(Notice("repeated_message", "a whole message came after its deltas; the deltas count"))
+            return None
+        return message
+
     def _finish(self, state: ChoiceState, emit: Emit, choice: Choice) -> None:
         raw = choice.finish_reason or ""
-        reason = FINISH_REASONS.get(raw, FinishReason.UNKNOWN)
+        reason = reason_of(FINISH_REASONS, raw)
         state.bounded = state.bounded or reason in _BOUNDS
         if reason is not FinishReason.ERROR:
             state.calls.end_all(emit, but_latest=state.bounded)
@@ -295,7 +327,10 @@ class OpenAIChatDecoder(Decoder[Chunk]):
         if isinstance(data, str) and data:
             emit(RedactedReasoning(data, key.part))
         new = {name: value for name, value in detail.items() if name not in _DETAIL_CONTENT | key.told and value is not None}
-        if new and (text or signature or data or key.told):
+        if kind not in _DETAIL_KINDS and not key.told and not text:
+            emit(ProviderBlock(kind, detail, key.part))
+            key.told.update(new)
+        elif new and (text or signature or data or key.told):
             key.told.update(new)
             emit(Extra(key.part, new))
 
@@ -303,27 +338,29 @@ class OpenAIChatDecoder(Decoder[Chunk]):
         """Encrypted reasoning is a part of its own; the first readable block shares the part of the plain fields."""
         if kind == "reasoning.encrypted":
             return state.new_part()
-        if state.reasoning is None or state.details:
+        if kind not in _DETAIL_KINDS:
+            return state.new_part()
+        if state.reasoning is None or state.reasoning_claimed:
             state.reasoning = state.new_part()
+        state.reasoning_claimed = True
         return state.reasoning
 
     # ---- Tool calls.
 
-    def _tool_call(self, state: ChoiceState, emit: Emit, delta: ToolCallDelta) -> None:
+    def _tool_call(self, state: ChoiceState, emit: Emit, delta: ToolCallDelta, index: int | None) -> CallKey:
         custom = delta.custom
         if custom is not None:
-            call = state.calls.fragment(emit, delta.index, delta.id, custom.name, "custom")
+            call = state.calls.fragment(emit, index, delta.id, custom.name, "custom")
             if custom.input:
                 state.calls.write(emit, call, custom.input)
         else:
             function = delta.function
-            call = state.calls.fragment(emit, delta.index, delta.id, function.name if function else None)
+            call = state.calls.fragment(emit, index, delta.id, function.name if function else None)
             if function is not None and function.arguments is not None:
                 text = _arguments_text(function.arguments)
                 if text:
                     state.calls.write(emit, call, text)
-        if delta.extra_content:
-            emit(Extra(None, {"extra_content": delta.extra_content}, call.id))
+        return call
 
     def _legacy_call(self, state: ChoiceState, emit: Emit, function: Function) -> None:
         """`function_call`, the form before tools: one call, without id or index, marked so that it can go back as it came."""
@@ -336,6 +373,7 @@ class OpenAIChatDecoder(Decoder[Chunk]):
             state.calls.write(emit, call, text)
 
 
+_DETAIL_KINDS = ("reasoning.text", "reasoning.summary", "reasoning.encrypted")
 _DETAIL_CONTENT = frozenset({"text", "summary", "signature", "data"})
 
 

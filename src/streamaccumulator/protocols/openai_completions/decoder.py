@@ -61,8 +61,10 @@ class OpenAICompletionsDecoder(Decoder[Chunk]):
 
     def _choice(self, choice: Choice) -> None:
         index = choice.index or 0
-        self.state.choices.add(index)
         emit = self._meet(index)
+        if emit is None:
+            return
+        self.state.choices.add(index)
         text = choice.text or choice.generated_text
         if text:
             emit(TextDelta(text))

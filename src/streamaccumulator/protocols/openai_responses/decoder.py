@@ -23,9 +23,8 @@ from ...events import (
     Usage,
 )
 from ...limits import Limits
-from ...messages import FinishReason
 from ..counts import usage_of
-from ..decoder import Decoder, Sink
+from ..decoder import Decoder, Sink, reason_of
 from ..raw import list_at, object_at, text_at
 from .chunks import (
     ECHO,
@@ -243,9 +242,15 @@ class OpenAIResponsesDecoder(Decoder[Event]):
         reason = text_at(object_at(response, "incomplete_details"), "reason")
         raw = reason if status == "incomplete" and reason else status
         if self.state.error_told:
-            self._emits[0](Finish(FINISH_REASONS.get(raw, FinishReason.UNKNOWN), raw))
+            self._emits[0](Finish(reason_of(FINISH_REASONS, raw), raw))
         else:
             self._finished(self._emits[0], FINISH_REASONS, raw, response.get("error") or None)
+
+    def _error_frame(self, data: bytes) -> None:
+        """An error event, which a failed response repeats."""
+        self._start_if_lost()
+        self.state.error_told = True
+        super()._error_frame(data)
 
     def _stream_error(self, chunk: Event) -> None:
         self._start_if_lost()
