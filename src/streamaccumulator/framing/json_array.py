@@ -80,9 +80,9 @@ class JSONArrayFramer(Framer):
                 at += 1
         found = _INSIDE.match(data, at)
         at = found.end() if found else at
-        if at == len(data) - 1 and data[at] == 92:
-            self._after_backslash = True
-            return len(data)
+        if at < len(data) and data[at] == 92:  # what it escapes is still to come, or is a line end
+            at += 1
+            self._after_backslash = at == len(data)
         return at
 
     def _hand_out(self, data: bytes, begun: int, end: int) -> int:
