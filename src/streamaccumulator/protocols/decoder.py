@@ -224,7 +224,7 @@ def stream_error(raw: object) -> StreamError:
     """An error of the provider: an object with `message` and `type`, `code` or `status`, or just a text."""
     if not isinstance(raw, Mapping):
         return StreamError("error", str(raw), {"error": raw})
-    kind = next((str(raw[key]) for key in ("type", "code", "status") if raw.get(key)), "error")
+    kind = next((str(raw[key]) for key in ("type", "code", "status") if raw.get(key) not in (None, "", "error")), "error")
     message = raw.get("message") or raw.get("detail") or raw.get("error") or "no message"
     return StreamError(kind, str(message), dict(raw))
 
