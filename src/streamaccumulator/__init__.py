@@ -60,9 +60,17 @@ from .messages import (
     ToolMessage,
     UserMessage,
 )
-from .protocols import Protocol
+from .protocols import Decoder, Protocol, Sink
 from .response import AccumulatedResponse, Diagnostic
-from .stream import AsyncChatStream, ChatStream, aaccumulate, accumulate, accumulate_choices, parse_response
+from .stream import (
+    AsyncChatStream,
+    ChatStream,
+    aaccumulate,
+    aaccumulate_choices,
+    accumulate,
+    accumulate_choices,
+    parse_response,
+)
 
 __version__ = "0.1.0"
 
@@ -77,6 +85,7 @@ __all__ = [
     "ChatStreamEvent",
     "Citation",
     "CitationPart",
+    "Decoder",
     "Diagnostic",
     "Extra",
     "Finish",
@@ -105,6 +114,7 @@ __all__ = [
     "RedactedReasoning",
     "RefusalDelta",
     "RefusalPart",
+    "Sink",
     "Started",
     "StreamAccumulator",
     "StreamBroken",
@@ -128,6 +138,7 @@ __all__ = [
     "Usage",
     "UserMessage",
     "aaccumulate",
+    "aaccumulate_choices",
     "accumulate",
     "accumulate_choices",
     "parse_response",

@@ -372,6 +372,21 @@ def accumulate_choices(
     return fold.responses(strict)
 
 
+async def aaccumulate_choices(
+    source: Any,
+    protocol: str | Protocol = "auto",
+    *,
+    strict: bool = True,
+    limits: Limits = Limits(),
+    parse_arguments: ParseArguments | None = None,
+    fail_fast: bool = False,
+) -> dict[int, AccumulatedResponse]:
+    """As `accumulate_choices`, for whatever AsyncChatStream reads."""
+    fold = _Fold(protocol, limits, parse_arguments, fail_fast, True, _sources.content_type_of(source))
+    await _aread_all(source, fold)
+    return fold.responses(strict)
+
+
 def parse_response(
     body: object,
     protocol: str | Protocol = "auto",
