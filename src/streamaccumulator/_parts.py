@@ -183,6 +183,14 @@ class BlockBuilder(Builder):
 _BLANK = ("", "null")
 
 
+def _equal(one: str, other: str) -> bool:
+    """Whether two texts are JSON documents of one value, however they are written."""
+    try:
+        return bool(parse(one) == parse(other))
+    except JsonProblem:
+        return False
+
+
 class CallBuilder(Builder):
     """One call. Beside its text it keeps what tells a resent text from a broken one (`_document`)."""
 
@@ -262,7 +270,7 @@ class CallBuilder(Builder):
         except JsonProblem as fault:
             before = text[: len(text) - len(self.last)]
             resent = [text[2:]] if self.first == "{}" else []
-            if before and (before.strip() == "{}" or before == self.last or self.extends):
+            if before and (before.strip() == "{}" or before == self.last or self.extends or _equal(before, self.last)):
                 resent.append(self.last)
             for document in resent:
                 try:

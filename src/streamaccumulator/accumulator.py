@@ -40,7 +40,7 @@ from .errors import (
     UnknownProtocol,
 )
 from .limits import Limits
-from .messages import AssistantMessage, FinishReason, TokenUsage, ToolCall, merge_deeply
+from .messages import AssistantMessage, FinishReason, TokenUsage, ToolCall, merge_into
 from .response import AccumulatedResponse, Diagnostic, unshared
 
 ParseArguments = Callable[[str], Any]
@@ -57,7 +57,7 @@ class StreamAccumulator(Building):
     that error as soon as the call's arguments have ended, instead of keeping it for `finalize`.
     """
 
-    __slots__ = ("_fail_fast", "_final", "_finish", "_identity", "_logprobs", "_parse", "_raw_finish", "_usage")
+    __slots__ = ("_fail_fast", "_final", "_finish", "_identity", "_logprobs", "_parse", "_raw_finish", "_usage", "_usage_raw")
 
     def __init__(
         self, *, limits: Limits = Limits(), parse_arguments: ParseArguments | None = None, fail_fast: bool = False
@@ -69,6 +69,7 @@ class StreamAccumulator(Building):
         self._finish: FinishReason | None = None
         self._raw_finish: str | None = None
         self._usage: TokenUsage | None = None
+        self._usage_raw: dict[str, Any] = {}
         self._logprobs: dict[str, list[Any]] | None = None
         self._final: AccumulatedResponse | None = None
 
@@ -285,7 +286,8 @@ class StreamAccumulator(Building):
         self._began = True
         usage = event.usage
         if usage.raw:
-            usage = msgspec.structs.replace(usage, raw=self._opaque(usage.raw))
+            merge_into(self._usage_raw, self._opaque(usage.raw))
+            usage = msgspec.structs.replace(usage, raw={})
         self._usage = usage if self._usage is None else self._usage.merged(usage)
 
     def _start(self, event: ev.Started) -> None:
@@ -304,10 +306,7 @@ class StreamAccumulator(Building):
             where = event.call or f"part {event.part}"
             self._note("unknown_part", "keys for a part that never started were kept with the response", where)
         data = self._opaque(event.data)
-        if owner is None:
-            self._extra = merge_deeply(self._extra, data)
-        else:
-            owner.extra = merge_deeply(owner.extra, data)
+        merge_into(self._extra if owner is None else owner.extra, data)
 
     def _stream_error(self, event: ev.StreamError) -> None:
         self._began = True
@@ -350,8 +349,8 @@ class StreamAccumulator(Building):
             self._problems.append(Truncated(message=odd.message if odd is not None else ""))
         told = {id(problem) for problem in self._problems}
         for call in self._calls.values():
-            being_written = call is self._current and (not finished or self._finish in _ENDED_BY_BOUND)
             open_at_the_end = not call.ended
+            being_written = (call is self._current or open_at_the_end) and (not finished or self._finish in _ENDED_BY_BOUND)
             if open_at_the_end and finished:
                 call.judge(self._parse, self._limits.json_depth)
             elif open_at_the_end:
@@ -399,7 +398,7 @@ class StreamAccumulator(Building):
             message=AssistantMessage(parts),
             finish_reason=reason,
             raw_finish_reason=self._raw_finish,
-            usage=self._usage,
+            usage=None if self._usage is None else msgspec.structs.replace(self._usage, raw=self._usage_raw),
             id=self._identity.id,
             model=self._identity.model,
             provider=self._identity.provider,

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from ._json import copied
 from ._record import Record
 
 
@@ -70,6 +71,16 @@ class TokenUsage(Record, frozen=True):
 
 
 COUNTS = ("input_tokens", "output_tokens", "total_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+
+
+def merge_into(own: dict[str, Any], new: Mapping[str, Any]) -> None:
+    """As merge_deeply, into a dict of one's own; what is taken over is copied, so that `new` is never changed later."""
+    for key, value in new.items():
+        before = own.get(key)
+        if isinstance(value, Mapping) and isinstance(before, dict):
+            merge_into(before, value)
+        elif value is not None or key not in own:
+            own[key] = copied(value)
 
 
 def merge_deeply(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,10 +42,9 @@ class State(msgspec.Struct):
 
     known: Started | None = None
     items: Items = msgspec.field(default_factory=Items)
-    sequence: int | None = None
-    """The number of the newest event."""
-    sequence_check: int = 0
-    """What that event was, as a checksum: the same number on another event means that the numbers say nothing."""
+    first_number: int | None = None
+    seen: list[int] = []
+    """A checksum of each numbered event, from the first number on; -1 for one that did not come."""
     unnumbered: bool = False
     error_told: bool = False
     """Whether an error event came, which a failed response repeats."""
@@ -86,22 +85,34 @@ class OpenAIResponsesDecoder(Decoder[Event]):
         super().close()
 
     def _is_news(self, number: int, kind: str, delta: object) -> bool:
-        """Whether an event was not seen before. A resumed stream repeats numbers; a gap is told."""
+        """Whether an event was not seen before: a resumed stream repeats numbers. A gap is told.
+
+        Numbers that come again with another event say nothing, and are not looked at any more.
+        """
         state = self.state
-        if state.unnumbered:
+        if state.unnumbered or kind in _NEVER_SKIPPED:
             return True
         check = crc32(f"{kind}{delta}".encode("utf-8", "surrogatepass"))
-        last, state.sequence_check, before = state.sequence, check, state.sequence_check
-        if last is not None and number == last and check != before:
+        if state.first_number is None:
+            state.first_number = number if number <= 1 else 0
+        at = number - state.first_number
+        known = len(state.seen)
+        if at < 0 or at > known + _LONGEST_GAP:
             state.unnumbered = True
-            return True
-        if last is not None and number <= last:
-            state.sequence_check = before
+        elif at >= known:
+            if at > known:
+                first, last = known + state.first_number, number - 1
+                self.to_all(
+                    Notice("sequence_gap", f"events {first} to {last} of the numbered events did not come", f"event {number}")
+                )
+            state.seen += [-1] * (at - known) + [check]
+        elif state.seen[at] == check:
+            self.to_all(Notice("repeated_event", "an event that was there already came again, and was left out", f"event {number}"))
             return False
-        if number != (0 if last is None else last + 1) and not (last is None and number == 1):
-            missing = f"events {0 if last is None else last + 1} to {number - 1}"
-            self.to_all(Notice("sequence_gap", f"{missing} of the numbered events did not come", f"event {number}"))
-        state.sequence = number
+        elif state.seen[at] == -1:
+            state.seen[at] = check
+        else:
+            state.unnumbered = True
         return True
 
     # ---- Texts: visible, refused, reasoned, summarised.
@@ -113,6 +124,8 @@ class OpenAIResponsesDecoder(Decoder[Event]):
             part = self.state.items.part_of(item, channel, _index_of(chunk, channel))
             self.state.items.send(self._emits[0], item, part, delta, event, channel)
         if chunk.logprobs:
+            item = self._item_of(chunk, KIND_OF_CHANNEL[channel])
+            self.state.items.part_of(item, channel, _index_of(chunk, channel)).logprobs = True
             self._emits[0](LogProbs({"content": chunk.logprobs}))
 
     def _text_done(self, chunk: Event, channel: str) -> None:
@@ -201,6 +214,8 @@ class OpenAIResponsesDecoder(Decoder[Event]):
         elif kind.endswith(".delta") and item.block is not None and isinstance(chunk.delta, str) and chunk.delta:
             key = kind.removeprefix("response.").removesuffix(".delta").removeprefix(item.kind).strip("_.")
             self._emits[0](BlockDelta(item.block, key or "text", chunk.delta))
+        elif kind.endswith(".delta") and item.block is None:
+            self.to_all(Unknown(kind))
 
     # ---- The response.
 
@@ -225,22 +240,22 @@ class OpenAIResponsesDecoder(Decoder[Event]):
         """The response as it ended, or an unstreamed body: reconcile its items, then say why it ended."""
         response = chunk.response if chunk.response is not None else self._untyped()
         self._identify(response)
-        for at, raw in enumerate(list_at(response, "output")):
-            if isinstance(raw, Mapping):
-                self.state.items.whole(self._emits[0], raw, at)
+        self.state.items.reconcile(self._emits[0], list_at(response, "output"))
         emit = self._emits[0]
         self._keep_unmodelled(MODELLED_IN_RESPONSE | ECHO, response, emit)
         if chunk.response is not None:
             self._keep_unmodelled(MODELLED, self._untyped(), emit)
         if usage := object_at(response, "usage"):
             self.to_all(Usage(usage_of(dict(usage), USAGE_PATHS, input_includes_cache=True)))
-        self._finish(response, _STATUS_OF.get(chunk.type or "", "completed"))
+        self._finish(response, _STATUS_OF.get(chunk.type or "", "completed" if chunk.response is not None else ""))
 
     def _finish(self, response: Mapping[str, Any], told: str) -> None:
         said = text_at(response, "status")
         status = said if said not in (None, "in_progress", "queued") else told
         reason = text_at(object_at(response, "incomplete_details"), "reason")
         raw = reason if status == "incomplete" and reason else status
+        if not raw:
+            return  # a body of a response that still runs
         if self.state.error_told:
             self._emits[0](Finish(reason_of(FINISH_REASONS, raw), raw))
         else:
@@ -270,6 +285,10 @@ _CHANNEL_OF_EVENT = {
 }
 _DELTAS = {f"{name}.delta": (channel, EVENT_OF_CHANNEL[channel]) for name, channel in _CHANNEL_OF_EVENT.items()}
 _WHOLE_TEXTS = {f"{name}.done": channel for name, channel in _CHANNEL_OF_EVENT.items()}
+
+_NEVER_SKIPPED = frozenset({"error", "response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+"""Events whose number says nothing on some servers, and that do no harm twice."""
+_LONGEST_GAP = 100_000
 
 _STATUS_OF = {"response.failed": "failed", "response.incomplete": "incomplete", "response.cancelled": "cancelled"}
 

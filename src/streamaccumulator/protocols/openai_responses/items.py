@@ -14,6 +14,7 @@ from ...events import (
     BlockDelta,
     Citation,
     Extra,
+    LogProbs,
     MediaDelta,
     Notice,
     PartEnd,
@@ -55,6 +56,8 @@ class PartKey(msgspec.Struct):
     sent: Sent
     citations: int = 0
     ended: bool = False
+    logprobs: bool = False
+    """Whether log probabilities came with its deltas."""
 
 
 class ItemKey(msgspec.Struct):
@@ -71,6 +74,8 @@ class ItemKey(msgspec.Struct):
     block: int | None = None
     """The part of an item that is kept as it is, or of an image."""
     done: bool = False
+    contradicted: bool = False
+    """Whether its whole arguments were not what its deltas were."""
 
 
 class Items(msgspec.Struct):
@@ -78,6 +83,7 @@ class Items(msgspec.Struct):
 
     all: list[ItemKey] = []
     by_id: dict[str, int] = {}
+    by_call_id: dict[str, int] = {}
     by_index: dict[int, int] = {}
     parts: int = 0
     """Numbers given to parts so far."""
@@ -136,6 +142,9 @@ class Items(msgspec.Struct):
             if isinstance(citation, dict):
                 self.cite(emit, known, citation)
         if whole:
+            if (logprobs := list_at(raw, "logprobs")) and not known.logprobs:
+                known.logprobs = True
+                emit(LogProbs({"content": logprobs}))
             extra = {key: value for key, value in raw.items() if key not in MODELLED_IN_CONTENT and value not in (None, [], {})}
             if extra and not known.ended:
                 emit(Extra(known.number, extra))
@@ -191,11 +200,15 @@ class Items(msgspec.Struct):
 
     def begin(self, emit: Emit, raw: Mapping[str, Any], index: int | None) -> ItemKey:
         """Start an item with whatever its start already holds."""
+        known = self.by_id.get(text_at(raw, "id") or "", self.by_call_id.get(text_at(raw, "call_id") or ""))
+        if known is not None:
+            return self.all[known]
         kind = str(raw.get("type"))
         item = self.new(kind, text_at(raw, "id"), index)
         if kind in CALLS:
             call_id = text_at(raw, "call_id") or text_at(raw, "id")
             item.call = self.calls.open(emit, call_id, text_at(raw, "name"), CALLS[kind])
+            self.by_call_id[call_id or ""] = len(self.all) - 1
             given = raw.get("arguments") if kind == "function_call" else raw.get("input")
             item.given = to_bytes(given).decode() if isinstance(given, dict | list) else given if isinstance(given, str) else ""
             self._call_extra(emit, item, raw)
@@ -209,10 +222,10 @@ class Items(msgspec.Struct):
 
     def whole(self, emit: Emit, raw: Mapping[str, Any], index: int | None) -> None:
         """An item, all of it: at its end, in the terminal response, or in an unstreamed body."""
-        item = self._known_item(raw, index)
-        again = item is not None and item.done
-        if item is None:
-            item = self.begin(emit, raw, index)
+        self._fold(emit, self.match(raw, index) or self.begin(emit, raw, index), raw)
+
+    def _fold(self, emit: Emit, item: ItemKey, raw: Mapping[str, Any]) -> None:
+        again = item.done
         whole = raw.get("status") not in ("in_progress", "incomplete")
         item.done = True
         if item.kind in CALLS:
@@ -225,17 +238,41 @@ class Items(msgspec.Struct):
         else:
             self._texts(emit, item, raw, again)
 
-    def _known_item(self, raw: Mapping[str, Any], index: int | None) -> ItemKey | None:
+    def match(self, raw: Mapping[str, Any], index: int | None) -> ItemKey | None:
+        """The item that a whole one is: by its id, by its call's id, else the open one at its index or the newest of its kind."""
         at = self.by_id.get(text_at(raw, "id") or "")
-        if at is None and index is not None:
-            at = self.by_index.get(index)
-            if at is not None and self.all[at].kind != raw.get("type"):
-                at = None
-        return self.all[at] if at is not None else None
+        if at is None:
+            at = self.by_call_id.get(text_at(raw, "call_id") or "")
+        if at is not None:
+            return self.all[at]
+        at = self.by_index.get(index) if index is not None else None
+        candidates = [self.all[at]] if at is not None else reversed(self.all) if index is None and not text_at(raw, "id") else []
+        return next((item for item in candidates if not item.done and _may_be(item, raw)), None)
+
+    def reconcile(self, emit: Emit, output: list[Any]) -> None:
+        """The items of the whole response: what has an id we know, then the others in the order of their kind."""
+        raws = [raw for raw in output if isinstance(raw, Mapping)]
+        found: dict[int, ItemKey | None] = {}
+        for place, raw in enumerate(raws):
+            at = self.by_id.get(text_at(raw, "id") or "")
+            at = self.by_call_id.get(text_at(raw, "call_id") or "") if at is None else at
+            found[place] = self.all[at] if at is not None else None
+        taken = [id(item) for item in found.values() if item is not None]
+        left: dict[str, list[ItemKey]] = {}
+        for item in self.all:
+            if id(item) not in taken:
+                left.setdefault(item.kind, []).append(item)
+        for place, raw in enumerate(raws):
+            queue = left.get(str(raw.get("type")), [])
+            if found[place] is None and queue and _may_be(queue[0], raw):
+                found[place] = queue.pop(0)
+            self._fold(emit, found[place] or self.begin(emit, raw, None), raw)
 
     def _whole_call(self, emit: Emit, item: ItemKey, raw: Mapping[str, Any], whole: bool) -> None:
         if item.call is None:
             item.call = self.calls.open(emit, text_at(raw, "call_id"), None, CALLS[item.kind])
+        if call_id := text_at(raw, "call_id"):
+            self.by_call_id.setdefault(call_id, next(at for at, one in enumerate(self.all) if one is item))
         if name := text_at(raw, "name"):
             self.calls.name(emit, item.call, name)
         self.whole_arguments(emit, item, raw.get("input" if item.kind == "custom_tool_call" else "arguments"))
@@ -284,3 +321,10 @@ class Items(msgspec.Struct):
     def _new_part(self) -> int:
         self.parts += 1
         return self.parts
+
+
+def _may_be(item: ItemKey, raw: Mapping[str, Any]) -> bool:
+    """Whether an item may be the one of a whole: of one kind, and not the calls of two ids."""
+    call_id = text_at(raw, "call_id")
+    known = item.call.wire_id if item.call is not None else None
+    return item.kind == raw.get("type") and (call_id is None or known is None or call_id == known)
