@@ -20,7 +20,7 @@ ARROWS: dict[str, set[str]] = {
     "_json": set(),
     "_log": set(),
     "limits": {"_record"},
-    "messages": {"_record"},
+    "messages": {"_json", "_record"},
     "events": {"_record", "messages"},
     "errors": {"_record", "response"},  # response for types only
     "response": {"_json", "_record", "errors", "messages"},
@@ -31,7 +31,8 @@ ARROWS: dict[str, set[str]] = {
     "accumulator": {"_building", "_parts", "partial_json", *FOUNDATION},
     "_stream_decoder": {"protocols", "framing", *FOUNDATION},
     "_sources": {"_log"},
-    "stream": {"_stream_decoder", "_sources", "_parts", "accumulator", "protocols", "framing", *FOUNDATION},
+    "_fold": {"_stream_decoder", "_sources", "accumulator", "protocols", *FOUNDATION},
+    "stream": {"_fold", "_stream_decoder", "_sources", "_parts", "accumulator", "protocols", "framing", *FOUNDATION},
     "cli": {"stream", "__init__", *FOUNDATION},
     "__init__": {"stream", "_stream_decoder", "_parts", "accumulator", "protocols", "framing", *FOUNDATION},
 }

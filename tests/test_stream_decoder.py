@@ -56,7 +56,7 @@ def test_bytes_of_any_kind_are_taken(kind: Any) -> None:
 def test_a_payload_that_was_parsed_already_is_taken() -> None:
     class Chunk:
         def model_dump(self, **how: Any) -> dict[str, Any]:
-            assert how == {"mode": "json", "by_alias": True, "exclude_unset": True}
+            assert how == {"by_alias": True, "exclude_unset": True}
             return {"choices": [{"delta": {"content": "a"}}]}
 
     class Dumpable:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from zlib import crc32
 
-from streamaccumulator import AccumulatedResponse, ChatStreamEvent, StreamAccumulator, StreamDecoder, accumulate
+from streamaccumulator import AccumulatedResponse, ChatStreamEvent, Limits, StreamAccumulator, StreamDecoder, accumulate
 
 DONE = b"data: [DONE]\n\n"
 
@@ -74,9 +74,9 @@ def fold(events: Iterable[ChatStreamEvent]) -> AccumulatedResponse:
     return accumulator.finalize(strict=False)
 
 
-def read(*pieces: bytes, protocol: str = "openai-chat") -> AccumulatedResponse:
+def read(*pieces: bytes, protocol: str = "openai-chat", limits: Limits = Limits()) -> AccumulatedResponse:
     """The response of bytes, whatever went wrong."""
-    return accumulate(b"".join(pieces), protocol, strict=False)
+    return accumulate(b"".join(pieces), protocol, strict=False, limits=limits)
 
 
 def cuts(data: bytes, size: int) -> Iterator[bytes]:

@@ -34,6 +34,7 @@ class Building:
         "_open",
         "_parts",
         "_problems",
+        "_told",
     )
 
     def __init__(self, limits: Limits) -> None:
@@ -46,6 +47,7 @@ class Building:
         self._calls: dict[str, CallBuilder] = {}
         self._extra: dict[str, Any] = {}
         self._problems: list[AccumulatorError | CallBuilder] = []
+        self._told: dict[type[AccumulatorError], int] = {}  # how many of each kind; the first of a kind is always kept
         self._notes: dict[str, Diagnostic] = {}
         self._bytes = 0
         self._began = False  # whether anything came that is part of a response
@@ -95,7 +97,10 @@ class Building:
         try:
             encoded = msgspec.json.encode(data)
         except UnicodeEncodeError:
-            return self._opaque(mend_deeply(data))
+            if depth_of(data) <= self._limits.json_depth:
+                return self._opaque(mend_deeply(data))
+            self._hit("json_depth", depth_of(data))
+            return {}
         except RecursionError:
             self._hit("json_depth", depth_of(data))
             return {}
@@ -119,7 +124,9 @@ class Building:
             self._problems.append(LimitExceeded(limit, value))
 
     def _complain(self, error: AccumulatorError) -> None:
-        if len(self._problems) < self._limits.errors:
+        told = self._told.get(type(error), 0)
+        if told < max(1, self._limits.errors):
+            self._told[type(error)] = told + 1
             self._problems.append(error)
         else:
             self._note("more_errors", f"errors after the first {self._limits.errors} are only counted")

@@ -8,7 +8,7 @@ for arguments and by the protocols for payloads that surprise their typed decode
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Never
 
 import msgspec
@@ -111,14 +111,19 @@ def _int_or_text(digits: str) -> int | str:
 
 
 def to_bytes(value: Mapping[str, Any] | list[Any]) -> bytes:
-    """A parsed payload, or a part of one, as the JSON it came from. What is too deep for JSON becomes bytes that are none."""
+    """A parsed payload, or a part of one, as the JSON it came from. What is no JSON becomes bytes that are none."""
     try:
-        return msgspec.json.encode(value, enc_hook=str)
-    except (UnicodeEncodeError, RecursionError):
+        return msgspec.json.encode(value, enc_hook=_plain)
+    except (UnicodeEncodeError, RecursionError, ValueError):
         try:
-            return json.dumps(value, default=str).encode()
+            return json.dumps(value, default=_plain).encode()
         except (RecursionError, ValueError):
-            return b"(nested too deeply to read)"
+            return b"(no JSON)"
+
+
+def _plain(value: object) -> object:
+    """What JSON has no word for: a mapping as an object, anything else as what it says of itself."""
+    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 def mend(text: str) -> str:
@@ -143,23 +148,31 @@ def whole(text: str) -> str:
 
 
 def mend_deeply(value: Any) -> Any:
-    """The same value with every string in it mended. At most as deep as the parser lets a document be."""
-    if isinstance(value, str):
-        return whole(value)
-    if isinstance(value, list):
-        return [mend_deeply(item) for item in value]
-    if isinstance(value, dict):
-        return {mend_deeply(key): mend_deeply(item) for key, item in value.items()}
-    return value
+    """The same value with every string in it mended."""
+    return _rebuilt(value, whole)
 
 
 def copied(value: Any) -> Any:
-    """The same JSON value in lists and objects of its own. At most as deep as the parser lets a document be."""
-    if isinstance(value, list):
-        return [copied(item) for item in value]
-    if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()}
-    return value
+    """The same JSON value in lists and objects of its own."""
+    return _rebuilt(value, str) if isinstance(value, list | dict) else value
+
+
+def _rebuilt(value: Any, text: Callable[[str], str]) -> Any:
+    """The value in boxes of its own, with `text` of every string. Walks without recursion, whatever stack is left."""
+    holder = [value]
+    todo: list[tuple[Any, Any]] = [(holder, 0)]
+    while todo:
+        box, key = todo.pop()
+        item = box[key]
+        if isinstance(item, str):
+            box[key] = text(item)
+        elif isinstance(item, list):
+            box[key] = new_list = list(item)
+            todo += [(new_list, at) for at in range(len(new_list))]
+        elif isinstance(item, dict):
+            box[key] = new = {text(name) if isinstance(name, str) else name: inner for name, inner in item.items()}
+            todo += [(new, name) for name in new]
+    return holder[0]
 
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?$)', re.DOTALL)

@@ -180,6 +180,9 @@ class BlockBuilder(Builder):
         return ProviderPart(self.kind, data, self.extra)
 
 
+EAGER = 4
+"""Ends of one call that are each judged at once; beyond that each would cost a parse of everything so far."""
+
 _BLANK = ("", "null")
 
 
@@ -194,10 +197,26 @@ def _equal(one: str, other: str) -> bool:
 class CallBuilder(Builder):
     """One call. Beside its text it keeps what tells a resent text from a broken one (`_document`)."""
 
-    __slots__ = ("ended", "extends", "first", "id", "kind", "last", "minted", "name", "problem", "resent", "value")
+    __slots__ = (
+        "_judging",
+        "ended",
+        "endings",
+        "extends",
+        "first",
+        "id",
+        "kind",
+        "last",
+        "minted",
+        "name",
+        "problem",
+        "resent",
+        "value",
+    )
 
     def __init__(self, id: str, name: str | None, kind: str, minted: bool) -> None:
         super().__init__(None)
+        self.endings = 0  # how often it has ended: a server may end it with each delta
+        self._judging: tuple[Callable[[str], Any] | None, int] | None = None  # how to judge it, while that is put off
         self.id = id
         self.name = name or None
         self.kind = kind
@@ -209,6 +228,7 @@ class CallBuilder(Builder):
     def reopen(self) -> None:
         """More is coming after all: what was judged no longer counts."""
         self.ended = False
+        self._judging = None
         self.value: Any = None
         self.problem: InvalidToolCallJson | None = None
         self.resent = False
@@ -235,6 +255,21 @@ class CallBuilder(Builder):
             return open_at_the_end
         number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         return self.blank or (open_at_the_end and number)
+
+    def end(self, parse_arguments: Callable[[str], Any] | None, max_depth: int) -> None:
+        """The arguments are whole. They are judged now; of a call that ends again and again, when somebody looks."""
+        self.endings += 1
+        if self.endings <= EAGER:
+            self.judge(parse_arguments, max_depth)
+        else:
+            self.ended, self._judging = True, (parse_arguments, max_depth)
+
+    def judged(self) -> "CallBuilder":
+        """Itself, with what was put off done."""
+        if self._judging is not None:
+            judging, self._judging = self._judging, None
+            self.judge(*judging)
+        return self
 
     def judge(self, parse_arguments: Callable[[str], Any] | None, max_depth: int) -> None:
         """The arguments are whole: parse them once, and keep the value or what is wrong with them."""
@@ -283,9 +318,10 @@ class CallBuilder(Builder):
         """This call is not to be made."""
         self.ended = True
         self.value = None
-        self.problem = InvalidToolCallJson(whole(self.id), self.name, message, offset, self.text(), cause)
+        self.problem = InvalidToolCallJson(whole(self.id), self.name, whole(message), offset, self.text(), cause)
 
     def build(self) -> ToolCall | None:
+        self.judged()
         if not self.ended or self.problem is not None:
             return None
         return ToolCall(whole(self.id), self.name or "", self.value, self.text(), whole(self.kind), self.minted, self.extra)
@@ -312,7 +348,8 @@ class ToolCallView:
     @property
     def state(self) -> Literal["open", "ready", "invalid"]:
         """`open` while arguments may come, `ready` when they were parsed, `invalid` when they cannot be."""
-        return "open" if not self._call.ended else "ready" if self._call.problem is None else "invalid"
+        call = self._call.judged()
+        return "open" if not call.ended else "ready" if call.problem is None else "invalid"
 
     @property
     def arguments_raw(self) -> str:

@@ -18,7 +18,7 @@ def read_sync(source: Any) -> Iterator[Any]:
     if isinstance(source, bytes | bytearray | memoryview | str):
         return iter([source])
     if isinstance(source, Mapping):
-        events = source.get("stream", source.get("body"))  # boto3's converse_stream and invoke_model_with_response_stream
+        events = events_of(source)
         if not hasattr(events, "__iter__") or isinstance(events, str | bytes | Mapping):
             raise TypeError("a mapping is one payload, not a stream; give a list of them, or use parse_response for a whole body")
         return iter(events)
@@ -54,6 +54,11 @@ def read_async(source: Any) -> AsyncIterator[Any]:
     if hasattr(source, "__aiter__"):
         return aiter(source)
     return _waiting(read_sync(source))
+
+
+def events_of(reply: Mapping[str, Any]) -> Any:
+    """The stream in what boto3's converse_stream and invoke_model_with_response_stream return."""
+    return reply.get("stream", reply.get("body"))
 
 
 def content_type_of(source: Any) -> str:
@@ -147,5 +152,6 @@ async def close_async(*closables: Any) -> None:
 
 
 def _distinct(closables: tuple[Any, ...]) -> list[Any]:
-    """A generator is its own iterator, and is closed once."""
-    return list({id(closable): closable for closable in closables}.values())
+    """A generator is its own iterator, and is closed once; of boto3's reply it is the stream that can be closed."""
+    found = [events_of(closable) if isinstance(closable, Mapping) else closable for closable in closables]
+    return list({id(closable): closable for closable in found}.values())

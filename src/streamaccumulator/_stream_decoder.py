@@ -179,8 +179,11 @@ class StreamDecoder:
             self._frame_by(SSEFramer).feed(waiting)
         if self._framer is not None:
             self._framer.close()
-        if self._objects and self._decoder is None and not self._given_up:
-            self._give_up(_seen(self._early, self._content_type))
+        if self._decoder is None and not self._given_up:
+            if self._objects:
+                self._give_up(_seen(self._early, self._content_type))
+            else:
+                self._tell_unreadable()
         if self._decoder is not None:
             self._decoder.close()
 
@@ -202,7 +205,8 @@ class StreamDecoder:
     def _feed_value(self, value: object) -> None:
         payload = to_mapping(value)
         if "chunk" in payload and isinstance(wrapped := payload["chunk"], Mapping) and isinstance(wrapped.get("bytes"), bytes):
-            self._undetected(wrapped["bytes"], "", 0)  # as boto3 gives what InvokeModel sends
+            read = self._decoder.payload if self._decoder is not None and not self._named else self._undetected
+            read(wrapped["bytes"], "", 0)  # as boto3 gives what InvokeModel sends
         elif self._decoder is not None:
             self._compare(payload, "")
             self._decoder.chunk(payload)
@@ -239,6 +243,18 @@ class StreamDecoder:
             self._early.clear()
         elif len(self._early) >= PATIENCE:
             self._give_up(_seen(self._early, self._content_type))
+
+    def _tell_unreadable(self) -> None:
+        """No early frame was an object: each that is no JSON is told."""
+        for early in self._early:
+            if isinstance(early, Mapping) or early[0].strip() == b"[DONE]":
+                continue
+            try:
+                parse_payload(early[0])
+            except JsonProblem as fault:
+                self._told = True
+                self._emit(Unreadable(early[2], f"no JSON: {fault.message}", early[0][:HEAD]))
+        self._early.clear()
 
     def _give_up(self, seen: str) -> None:
         self._early.clear()

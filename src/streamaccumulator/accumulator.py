@@ -227,7 +227,10 @@ class StreamAccumulator(Building):
         if part is None:
             self._note("unknown_part", "a piece of a provider block that never started was dropped", str(event.part))
         else:
-            self._add(part.under(whole(event.key), event.json), event.delta)
+            pieces = part.under(whole(event.key), event.json)
+            self._add(pieces, event.delta)
+            if len(part.grown) > _FEW_KEYS:
+                self._spend(pieces.fold())
 
     def _call_start(self, event: ev.ToolCallStart) -> None:
         if event.id in self._calls:
@@ -239,11 +242,13 @@ class StreamAccumulator(Building):
         call = self._new_part(CallBuilder(event.id, whole(event.name or ""), event.kind, event.minted))
         if call is not None:
             self._calls[event.id] = call
+            self._spend(len(event.id) + len(call.name or ""))
 
     def _call_name(self, event: ev.ToolCallName) -> None:
         if (call := self._known_call(event.id)) is not None and not call.name:
             self._reopen(call)
             call.name = whole(event.name)
+            self._spend(len(call.name))
 
     def _arguments(self, event: ev.ToolCallArgumentDelta) -> None:
         call = self._current
@@ -267,7 +272,9 @@ class StreamAccumulator(Building):
         if call is None or call.ended:
             return
         self._spend_rest(call)
-        call.judge(self._parse, self._limits.json_depth)
+        call.end(self._parse, self._limits.json_depth)
+        if self._fail_fast:
+            call.judged()
         if call.problem is None:
             return
         self._problems.append(call)
@@ -278,9 +285,10 @@ class StreamAccumulator(Building):
         self._began = True
         raw = whole(event.raw if event.raw is not None else event.reason.value)
         if self._finish is not None and raw != self._raw_finish:
-            self._note("second_finish", f"finish reasons {self._raw_finish!r} and {raw!r} both came")
+            self._note("second_finish", f"finish reasons {(self._raw_finish or '')[:80]!r} and {raw[:80]!r} both came")
         if self._finish is None or event.reason is not FinishReason.STOP:
             self._finish, self._raw_finish = event.reason, raw
+            self._spend(len(raw))
 
     def _count_usage(self, event: ev.Usage) -> None:
         self._began = True
@@ -298,6 +306,8 @@ class StreamAccumulator(Building):
             known.model or whole(event.model or "") or None,
             known.provider or whole(event.provider or "") or None,
         )
+        if self._identity != known:
+            self._spend(len(event.id or "") + len(event.model or "") + len(event.provider or ""))
 
     def _keep_extra(self, event: ev.Extra) -> None:
         self._began = True
@@ -310,6 +320,7 @@ class StreamAccumulator(Building):
 
     def _stream_error(self, event: ev.StreamError) -> None:
         self._began = True
+        self._spend(len(event.kind) + len(event.message))
         self._complain(ProviderError(whole(event.kind), whole(event.message), self._opaque(event.raw)))
 
     def _broken(self, event: ev.StreamBroken) -> None:
@@ -349,7 +360,7 @@ class StreamAccumulator(Building):
             self._problems.append(Truncated(message=odd.message if odd is not None else ""))
         told = {id(problem) for problem in self._problems}
         for call in self._calls.values():
-            open_at_the_end = not call.ended
+            open_at_the_end = not call.judged().ended
             being_written = (call is self._current or open_at_the_end) and (not finished or self._finish in _ENDED_BY_BOUND)
             if open_at_the_end and finished:
                 call.judge(self._parse, self._limits.json_depth)
@@ -383,7 +394,7 @@ class StreamAccumulator(Building):
         for call in self._calls.values():
             if call.resent:
                 count = notes["resent_arguments"].count + 1 if "resent_arguments" in notes else 1
-                notes["resent_arguments"] = Diagnostic("resent_arguments", _RESENT, call.id, count)
+                notes["resent_arguments"] = Diagnostic("resent_arguments", _RESENT, whole(call.id), count)
         reason = self._finish
         if any(isinstance(error, LimitExceeded) for error in errors):
             reason = None
@@ -409,6 +420,9 @@ class StreamAccumulator(Building):
             extra=self._extra,
         )
 
+
+_FEW_KEYS = 8
+"""Keys of a block that may each hold unfolded text; with more, each piece is folded and counted as it comes."""
 
 _RESENT = "a server sent the arguments of a call more than once; the whole document among them was taken"
 

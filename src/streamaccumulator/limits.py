@@ -34,4 +34,4 @@ class Limits(Record, frozen=True):
     """Levels of nesting in arguments and opaque data. Deeper values break recursive consumers, JSON encoders first."""
 
     errors: int = 256
-    """Errors kept one by one in `.errors`; later ones are counted in `.diagnostics`."""
+    """Errors of one kind kept one by one in `.errors`; later ones are counted. The first of a kind is always kept."""

@@ -11,14 +11,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from . import _sources
+from ._fold import Fold, aread_all, finalized, read_all, reason_of_failure
 from ._parts import ToolCallView
-from ._stream_decoder import StreamDecoder, only_first
+from ._stream_decoder import StreamDecoder
 from .accumulator import ParseArguments, StreamAccumulator
-from .errors import GRAVITY, AccumulatorError
 from .events import ChatStreamEvent, StreamBroken
 from .limits import Limits
 from .protocols import Protocol
-from .protocols.surrogates import Emit
 from .response import AccumulatedResponse
 
 
@@ -51,7 +50,7 @@ class _Session:
     def fail(self, failure: Exception) -> None:
         """The source raised."""
         self.ended, self.cause = True, failure
-        self.pending.extend(self.decoder.fail(*_reason_of(failure), _sources.provider_error_in(failure)))
+        self.pending.extend(self.decoder.fail(*reason_of_failure(failure), _sources.provider_error_in(failure)))
 
     def leave(self) -> None:
         """The caller wants no more. Events not yet handed out were not observed, and are not now."""
@@ -70,26 +69,7 @@ class _Session:
         return event
 
     def finalize(self, strict: bool) -> AccumulatedResponse:
-        return _finalized(self.accumulator, strict, self.cause)
-
-
-def _reason_of(failure: Exception) -> tuple[str, str]:
-    """Why a source failed, as StreamBroken tells it. A client's own read timeout is the idle timeout."""
-    seen: BaseException | None = failure
-    idle = False
-    while seen is not None and not idle:
-        idle = isinstance(seen, TimeoutError) or "timeout" in type(seen).__name__.lower()
-        seen = seen.__cause__ or seen.__context__  # requests wraps it in a ConnectionError
-    return "idle_timeout" if idle else "transport", f"{type(failure).__name__}: {failure}"[:200]
-
-
-def _finalized(accumulator: StreamAccumulator, strict: bool, cause: Exception | None) -> AccumulatedResponse:
-    try:
-        return accumulator.finalize(strict=strict)
-    except AccumulatorError as error:
-        if cause is None:
-            raise
-        raise error from cause
+        return finalized(self.accumulator, strict, self.cause)
 
 
 class _Driver:
@@ -233,92 +213,6 @@ class AsyncChatStream(_Driver):
 # ---- One call.
 
 
-class _Fold:
-    """A stream folded straight into accumulators, without events in between: one, or one for each choice."""
-
-    def __init__(
-        self,
-        protocol: str | Protocol,
-        limits: Limits,
-        parse_arguments: ParseArguments | None,
-        fail_fast: bool,
-        every_choice: bool = False,
-        content_type: str = "",
-    ) -> None:
-        def new_accumulator(choice: int) -> Emit:
-            accumulator = StreamAccumulator(limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast)
-            self.accumulators[choice] = accumulator
-            return accumulator.observe
-
-        self.accumulators: dict[int, StreamAccumulator] = {}
-        sink = new_accumulator if every_choice else only_first(new_accumulator(0))
-        self.decoder = StreamDecoder(protocol, limits=limits, sink=sink, content_type=content_type)
-        self.cause: Exception | None = None
-
-    @property
-    def stopped(self) -> bool:
-        """Whether a limit was hit, in any choice."""
-        return any(accumulator.stopped for accumulator in self.accumulators.values())
-
-    def fail(self, failure: Exception) -> None:
-        self.cause = failure
-        self.decoder.fail(*_reason_of(failure), _sources.provider_error_in(failure))
-
-    def response(self, strict: bool) -> AccumulatedResponse:
-        return _finalized(self.accumulators[0], strict, self.cause)
-
-    def responses(self, strict: bool) -> dict[int, AccumulatedResponse]:
-        met = self.decoder.choices or {0}
-        found = {choice: self.accumulators[choice].finalize(strict=False) for choice in sorted(met)}
-        worst = [(GRAVITY.index(type(error)), choice, error) for choice, one in found.items() for error in one.errors]
-        if strict and worst:
-            _, choice, error = min(worst, key=lambda item: item[:2])
-            raised = error.bound(found[choice])
-            raised.choices = found
-            raise raised from self.cause
-        return found
-
-
-def _read_all(source: Any, fold: _Fold) -> None:
-    items = _sources.read_sync(source)
-    ended = False
-    try:
-        while not fold.stopped:
-            try:
-                item = next(items)
-            except StopIteration:
-                ended = True
-                fold.decoder.close()
-                break
-            except Exception as failure:  # noqa: BLE001  # whatever a client raises, the stream is broken; KeyboardInterrupt passes
-                fold.fail(failure)
-                break
-            fold.decoder.feed(item)
-    finally:
-        if not ended:
-            _sources.close_sync(items, source)
-
-
-async def _aread_all(source: Any, fold: _Fold) -> None:
-    items = _sources.read_async(source)
-    ended = False
-    try:
-        while not fold.stopped:
-            try:
-                item = await anext(items)
-            except StopAsyncIteration:
-                ended = True
-                fold.decoder.close()
-                break
-            except Exception as failure:  # noqa: BLE001  # whatever a client raises, the stream is broken; CancelledError passes
-                fold.fail(failure)
-                break
-            fold.decoder.feed(item)
-    finally:
-        if not ended:
-            await _sources.close_async(items, source)
-
-
 def accumulate(
     source: Any,
     protocol: str | Protocol = "auto",
@@ -334,8 +228,8 @@ def accumulate(
     there were others. Raises as `StreamAccumulator.finalize`; with `strict=False` returns what came instead, with all
     that went wrong in `.errors`. Raises TypeError for a source that cannot be read.
     """
-    fold = _Fold(protocol, limits, parse_arguments, fail_fast, content_type=_sources.content_type_of(source))
-    _read_all(source, fold)
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, content_type=_sources.content_type_of(source))
+    read_all(source, fold)
     return fold.response(strict)
 
 
@@ -349,8 +243,8 @@ async def aaccumulate(
     fail_fast: bool = False,
 ) -> AccumulatedResponse:
     """As `accumulate`, for whatever AsyncChatStream reads."""
-    fold = _Fold(protocol, limits, parse_arguments, fail_fast, content_type=_sources.content_type_of(source))
-    await _aread_all(source, fold)
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, content_type=_sources.content_type_of(source))
+    await aread_all(source, fold)
     return fold.response(strict)
 
 
@@ -367,8 +261,8 @@ def accumulate_choices(
 
     With `strict` the gravest error of all choices is raised; its `.response` is that choice's, its `.choices` all of them.
     """
-    fold = _Fold(protocol, limits, parse_arguments, fail_fast, True, _sources.content_type_of(source))
-    _read_all(source, fold)
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, True, _sources.content_type_of(source))
+    read_all(source, fold)
     return fold.responses(strict)
 
 
@@ -382,8 +276,8 @@ async def aaccumulate_choices(
     fail_fast: bool = False,
 ) -> dict[int, AccumulatedResponse]:
     """As `accumulate_choices`, for whatever AsyncChatStream reads."""
-    fold = _Fold(protocol, limits, parse_arguments, fail_fast, True, _sources.content_type_of(source))
-    await _aread_all(source, fold)
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, True, _sources.content_type_of(source))
+    await aread_all(source, fold)
     return fold.responses(strict)
 
 
@@ -399,6 +293,6 @@ def parse_response(
 
     Raises as `accumulate`.
     """
-    fold = _Fold(protocol, limits, parse_arguments, False)
+    fold = Fold(protocol, limits, parse_arguments, False)
     fold.decoder.feed_body(body)
     return fold.response(strict)

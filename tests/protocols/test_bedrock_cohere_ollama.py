@@ -57,15 +57,17 @@ def test_bedrock_blocks_begin_with_their_first_delta_and_may_overlap() -> None:
         block(2, reasoningContent={"redactedContent": "ZQ=="}),
         {"contentBlockStop": {"contentBlockIndex": 0}},
         block(3, citation={"title": "t"}),
-        block(4, image={"x": 1}),
+        block(4, hologram={"x": 1}),
+        block(5, image={"source": {"bytes": "aGk="}}),
     )
     assert response.message.content == (
         TextPart("ab"),
         ReasoningPart("r", "S"),
         ReasoningPart("", None, "ZQ=="),
         TextPart("", ({"title": "t"},)),
+        MediaPart("image", None, "aGk="),
     )
-    assert (response.extra, codes(response)) == ({"image": {"x": 1}}, {"unknown_event"})
+    assert (response.extra, codes(response)) == ({"hologram": {"x": 1}}, {"unknown_event"})
 
 
 def test_bedrock_calls_are_the_clients_unless_the_provider_ran_them() -> None:
@@ -280,3 +282,33 @@ def test_a_body_in_any_layout_is_one_response() -> None:
     body = {"id": "c", "finish_reason": "COMPLETE", "message": {"role": "assistant", "content": [{"type": "text", "text": "Hi"}]}}
     for data in (json.dumps(body), json.dumps(body, indent=2), body, json.dumps(body).encode()):
         assert parse_response(data).text == "Hi"
+
+
+def test_a_hostile_body_of_bedrock_is_told() -> None:
+    content = [{"reasoningContent": {"text": [1]}}, {"reasoningContent": {"reasoningText": {"text": "r", "signature": "S"}}}]
+    response = parse_response({"output": {"message": {"content": content}}, "stopReason": "end_turn"})
+    assert response.message.content == (ReasoningPart("r", "S"),)
+    assert codes(response) == {"unexpected_type"}
+
+
+@pytest.mark.parametrize("protocol", ["cohere", "bedrock-converse", "openai-chat", "auto"])
+def test_a_body_that_is_a_services_refusal_is_its_error(protocol: str) -> None:
+    body = {"message": "invalid api token"} if protocol != "auto" else {"error": {"message": "invalid api token"}}
+    with pytest.raises(ProviderError, match="invalid api token"):
+        accumulate(json.dumps(body).encode(), protocol)
+
+
+def test_log_probabilities_of_ollama_and_cohere() -> None:
+    one = [{"token": "a", "logprob": -0.1}]
+    assert accumulate(lines({"message": {"content": "a"}, "logprobs": one, "done": False}, {"done": True})).logprobs == {
+        "content": one
+    }
+    piece = {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": "a"}}}, "logprobs": {"token_ids": [1]}}
+    found = accumulate(sse(piece, {"type": "message-end", "delta": {"finish_reason": "COMPLETE"}}))
+    assert found.logprobs == {"content": [{"token_ids": [1]}]}
+
+
+def test_zero_is_zero_in_bare_text_too() -> None:
+    response = accumulate([{"generation": "", "generation_token_count": 0, "stop_reason": "stop"}])
+    assert response.usage is not None
+    assert response.usage.output_tokens == 0

@@ -110,7 +110,7 @@ def test_paths_of_any_shape() -> None:
     pieces = PartialArgs({"given": 1})
     for path, value in (("$.l[5]", 1), ("$.l[0]", 2), ("$.l.x", 3), ("$", 4)):
         pieces.add(PartialArg(path, number_value=value))
-    assert pieces.text() == '{"given":1,"l":[2,3]}'
+    assert pieces.text() == '{"given":1,"l":[2,null,3,null,null,1]}'
 
 
 def test_pieces_that_never_end_meet_the_limits() -> None:
@@ -196,4 +196,51 @@ def test_a_step_of_an_interaction_whose_start_was_lost() -> None:
     response = accumulate(data)
     assert (response.text, response.reasoning, response.id) == ("Hi", "hm", "i")
     assert codes(response) == {"unknown_event"}
-    assert response.message.content[2] == MediaPart("image", "image/png", "aGk=", {"x": 1})
+    assert response.message.content[2] == MediaPart("image", "image/png", "aGk=")
+    assert response.extra == {"x": 1}
+
+
+@pytest.mark.parametrize(
+    "end", [parts(finish="SAFETY"), parts(finish="OTHER"), STOP, parts({"functionCall": {"name": "g"}}, finish="STOP")]
+)
+def test_a_text_that_was_to_go_on_is_cut_whatever_came_instead(end: bytes) -> None:
+    started = parts({"functionCall": {"name": "send", "willContinue": True}})
+    response = read(started, parts(growing({"jsonPath": "$.to", "stringValue": "bob@exam", "willContinue": True})), end)
+    assert "send" not in [call.name for call in response.tool_calls]
+    assert any(isinstance(error, InvalidToolCallJson) and error.raw_arguments == '{"to":"bob@exam"' for error in response.errors)
+
+
+def test_items_without_a_leaf_keep_their_place() -> None:
+    pieces = PartialArgs()
+    for path, value in (("$.items[1].a", 1), ("$.items[1].b", 2), ("$.far[999999999]", 3)):
+        pieces.add(PartialArg(path, number_value=value))
+    assert pieces.text() == '{"items":[{},{"a":1,"b":2}],"far":[3]}'
+
+
+def test_what_is_said_beside_a_part_is_kept_with_it() -> None:
+    response = read(
+        parts({"text": "x", "partMetadata": {"a": 1}}, {"inlineData": {"data": "aGk="}, "mediaResolution": {"level": "L"}}), STOP
+    )
+    assert [part.extra for part in response.message.content] == [{"partMetadata": {"a": 1}}, {"mediaResolution": {"level": "L"}}]
+
+
+def test_the_first_version_of_interactions_and_media_between_texts() -> None:
+    data = sse(
+        {"event_type": "interaction.start", "interaction": {"id": "i", "model": "g"}},
+        {"event_type": "content.start", "index": 0, "content": {"type": "text"}},
+        {"event_type": "content.delta", "index": 0, "delta": {"type": "text", "text": "a"}},
+        {"event_type": "content.delta", "index": 0, "delta": {"type": "image", "data": "AAA=", "mime_type": "image/png"}},
+        {"event_type": "content.delta", "index": 0, "delta": {"type": "image", "data": "BBB=", "mime_type": "image/png"}},
+        {"event_type": "content.delta", "index": 0, "delta": {"type": "text", "text": "b"}},
+        {"event_type": "content.stop", "index": 0},
+        {
+            "event_type": "content.delta",
+            "index": 1,
+            "delta": {"type": "function_call", "id": "f", "name": "go", "arguments": {"a": 1}},
+        },
+        {"event_type": "interaction.complete", "interaction": {"id": "i", "status": "completed"}},
+    )
+    response = accumulate(data)
+    picture = [MediaPart("image", "image/png", data) for data in ("AAA=", "BBB=")]
+    assert response.message.content[:4] == (TextPart("a"), *picture, TextPart("b"))
+    assert [(call.id, call.arguments) for call in response.tool_calls] == [("f", {"a": 1})]

@@ -1,5 +1,7 @@
 """What look-alikes, proxies and broken servers make of the two most spoken protocols: each test one habit."""
 
+from collections import ChainMap, UserDict
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -20,8 +22,9 @@ from streamaccumulator import (
     accumulate_choices,
     parse_response,
 )
+from streamaccumulator.events import encode_event
 
-from ..wire import DONE, anthropic, call, chat, codes, delta, finish, read, sse
+from ..wire import DONE, anthropic, call, chat, codes, cuts, delta, events_of, finish, read, sse
 
 MESSAGE = anthropic("message_start", message={"id": "m1", "model": "c", "content": [], "usage": {}})
 END = anthropic("message_delta", delta={"stop_reason": "tool_use"}) + anthropic("message_stop")
@@ -245,3 +248,74 @@ def test_what_a_caller_does_to_a_look_changes_nothing() -> None:
             stream.snapshot().extra.clear()
     response = stream.finalize()
     assert (calls(response), response.extra["extra"]) == ([("f", {"a": [1]})], {"b": 1})
+
+
+# ---- What broke once under mutated streams.
+
+
+def test_half_a_character_in_an_id_loses_no_arguments() -> None:
+    head = b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a\\ud800","function":{"name":"rm"}}]}}]}\n\n'
+    assert calls(read(head, call(0, None, None, '{"path":"x"}'), finish("tool_calls"))) == [("rm", {"path": "x"})]
+    entry = '{"index":%d,"id":"@ud80%d","function":{"name":"f","arguments":"{}"}}'.replace("@", chr(92))
+    twins = [f'data: {{"choices":[{{"delta":{{"tool_calls":[{entry % (n, n)}]}}}}]}}\n\n' for n in (0, 1)]
+    response = read(*[twin.encode() for twin in twins], finish("tool_calls"))
+    assert len({found.id for found in response.tool_calls}) == 2
+
+
+@pytest.mark.parametrize("depth", [300, 513, 600, 990, 3000])
+@pytest.mark.parametrize("inner", ["", '"\\ud800"'])
+def test_depth_beside_the_message_is_told_and_the_message_kept(depth: int, inner: str) -> None:
+    deep = "[" * depth + inner + "]" * depth
+    for payload in (
+        f'{{"zzz":{deep},"choices":[{{"delta":{{"content":"hi"}}}}]}}',
+        f'{{"choices":[],"error":{{"message":{deep}}}}}',
+    ):
+        response = read(f"data: {payload}\n\n".encode())
+        assert AccumulatedResponse.from_json(response.to_json()) == response
+        assert response.errors
+
+
+def test_choices_beyond_the_limit_in_one_chunk() -> None:
+    data = chat(*[{"index": index, "delta": {"content": "x"}, "finish_reason": "stop"} for index in range(200)])
+    assert read(data).errors == (LimitExceeded("choices", 129),)
+    assert len(accumulate_choices(data, strict=False)) == 128
+
+
+def test_a_limit_in_one_choice_is_not_the_others_however_the_bytes_are_cut() -> None:
+    data = delta(content="a") + chat({"index": 1, "delta": {"content": "x" * 2000}}) + delta(content="b") + finish("stop")
+    for source in (data, cuts(data, 1)):
+        found = accumulate_choices(source, strict=False, limits=Limits(message_bytes=100))
+        assert (found[0].text, found[0].complete, found[1].complete) == ("ab", True, False)
+
+
+def test_the_first_error_of_each_kind_is_kept() -> None:
+    response = read(b"data: {x\n\n" * 300, finish("stop"), sse({"error": {"type": "overloaded", "message": "x"}}))
+    assert response.finish_reason is FinishReason.ERROR
+    assert [error for error in response.errors if isinstance(error, ProviderError)]
+    assert "more_errors" in codes(response)
+
+
+def test_mappings_that_are_no_dicts_are_payloads() -> None:
+    chunk = {"choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop"}]}
+    for payload in (UserDict(chunk), MappingProxyType(chunk), ChainMap(chunk)):
+        assert accumulate([payload], "openai-chat").text == "hi"
+
+
+def test_names_and_words_count_against_the_limit() -> None:
+    for data in (call(0, "c", "f" * 2000, "{}"), finish("x" * 2000), chat({"index": 0, "delta": {}}, model="m" * 2000)):
+        assert LimitExceeded in [type(error) for error in read(data, finish("stop"), limits=Limits(message_bytes=1000)).errors]
+
+
+def test_a_call_that_ends_with_each_delta_is_judged_as_one_that_ends_once() -> None:
+    pieces = [call(0, "c", "f", '{"a":"')] + [call(0, None, None, "x") + finish("tool_calls")] * 20 + [call(0, None, None, '"}')]
+    with ChatStream(b"".join([*pieces, finish("tool_calls")])) as stream:
+        for _ in stream:
+            assert stream.snapshot().message.content is not None
+    assert stream.finalize() == read(*pieces, finish("tool_calls"))
+    assert calls(stream.finalize()) == [("f", {"a": "x" * 20})]
+
+
+def test_events_of_torn_payloads_can_be_written_down() -> None:
+    torn = b'data: {"choices":[],"usage":{"x":"\\ud800"},"y":"\\udc00"}\n\n'
+    for event in events_of(delta(content="a") + torn, "openai-chat"):
+        encode_event(event)

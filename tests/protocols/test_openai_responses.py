@@ -16,6 +16,7 @@ from streamaccumulator import (
     ToolCall,
     Truncated,
     accumulate,
+    parse_response,
 )
 
 from ..wire import codes, sse
@@ -269,3 +270,83 @@ def test_an_unknown_event_and_an_unknown_content_are_kept_or_counted() -> None:
     response = read(ev("mystery", a=1), item_done("message", "m1", content=[{"type": "hologram", "x": 1}]), done())
     assert codes(response) == {"unknown_event"}
     assert response.message.content == (ProviderPart("hologram", {"type": "hologram", "x": 1}, {"id": "m1"}),)
+
+
+def test_a_call_is_one_call_whatever_names_it() -> None:
+    started = item("function_call", "fc1", call_id="c1", name="pay", arguments="")
+    piece = ev("function_call_arguments.delta", item_id="fc1", output_index=0, delta='{"a":1}')
+    whole = {"type": "function_call", "call_id": "c1", "name": "pay", "arguments": '{"a":1}'}
+    for pieces in (
+        [started, started, piece, done({**whole, "id": "fc1"})],  # its start came twice
+        [started, piece, done({**whole, "id": "other"})],  # the whole response has ids of its own
+        [started, piece, done(whole)],
+        [item("reasoning", "rs", 0), item("function_call", "fc1", 1, call_id="c1", name="pay"), piece, done({**whole, "id": "x"})],
+        [
+            sse({"type": "response.output_item.added", "item": {**whole, "arguments": ""}}),
+            sse({"type": "response.output_item.done", "item": whole}),
+            done(),
+        ],
+    ):
+        assert [(call.id, call.arguments) for call in read(*pieces).tool_calls] == [("c1", {"a": 1})]
+
+
+def test_two_call_ids_at_one_index_are_two_calls() -> None:
+    wholes = [item_done("function_call", f"fc{n}", call_id=f"c{n}", name="pay", arguments="{}") for n in (1, 2)]
+    response = read(*wholes, done())
+    assert [call.id for call in response.tool_calls] == ["c1", "c2"]
+
+
+def test_texts_of_a_response_with_other_ids_are_not_said_twice() -> None:
+    wholes = [{"type": "message", "id": f"x{n}", "content": [{"type": "output_text", "text": text}]} for n, text in enumerate("AB")]
+    response = read(item("message", "m1"), text("A"), item("message", "m2", 1), text("B", "m2", 1), done(*wholes))
+    assert (response.text, len(response.message.content)) == ("AB", 2)
+    late = {"type": "message", "id": "new", "content": [{"type": "output_text", "text": "N"}]}
+    known = {"type": "message", "id": "m1", "content": [{"type": "output_text", "text": "A"}]}
+    assert sorted(read(item("message", "m1"), text("A"), done(late, known)).text) == ["A", "N"]
+
+
+def test_arguments_that_contradict_each_other_are_no_call_unless_they_mean_the_same() -> None:
+    started = item("function_call", "fc1", call_id="c1", name="pay", arguments="")
+    piece = ev("function_call_arguments.delta", item_id="fc1", output_index=0, delta='{"amount":1}')
+    for said, calls in (('{"amount": 1}', 1), ('{"amount":100}', 0)):
+        response = read(started, piece, done({**FC, "arguments": said}))
+        assert (len(response.tool_calls), len(response.errors)) == (calls, 1 - calls)
+
+
+def test_a_call_that_never_got_arguments_before_a_bound_is_no_call() -> None:
+    response = read(
+        item("function_call", "fc1", call_id="c1", name="pay", arguments=""),
+        item("message", "m1", 1),
+        text("a", index=1),
+        done(
+            {**FC, "arguments": "", "status": "incomplete"}, status="incomplete", incomplete_details={"reason": "max_output_tokens"}
+        ),
+    )
+    assert (response.tool_calls, response.complete) == ((), False)
+
+
+@pytest.mark.parametrize("status", ["in_progress", "queued"])
+def test_a_body_of_a_response_that_still_runs_is_no_end(status: str) -> None:
+    body = {"id": "r", "object": "response", "status": status, "output": [WHOLE_TEXT]}
+    with pytest.raises(Truncated) as caught:
+        parse_response(body)
+    assert caught.value.response is not None
+    assert caught.value.response.text == "Hello"
+
+
+def test_numbers_never_lose_an_error_an_end_or_an_event_that_came_late() -> None:
+    numbered = {number: text(delta, sequence_number=number) for number, delta in enumerate("Hello", start=1)}
+    late = read(numbered[1], numbered[3], numbered[2], done(sequence_number=1))
+    assert (sorted(late.text), late.complete) == (sorted("Hel"), True)
+    error = sse({"type": "error", "code": "x", "message": "boom", "sequence_number": 1})
+    assert read(numbered[1], numbered[2], error).finish_reason is FinishReason.ERROR
+    restarted = [text(delta, sequence_number=number) for number, delta in ((1, "A"), (2, "B"), (1, "C"), (2, "D"))]
+    assert read(*restarted, done(sequence_number=3)).text == "ABCD"
+
+
+def test_a_delta_we_do_not_model_is_counted_and_log_probabilities_come_once() -> None:
+    probability = [{"token": "Hello", "logprob": 0.0}]
+    whole = {"type": "message", "id": "m1", "content": [{"type": "output_text", "text": "Hello", "logprobs": probability}]}
+    response = read(item("message", "m1"), ev("output_audio.delta", item_id="m1", output_index=0, delta="aGk="), done(whole))
+    assert (codes(response), response.logprobs) == ({"unknown_event"}, {"content": probability})
+    assert read(item("message", "m1"), text("Hello", logprobs=probability), done(whole)).logprobs == {"content": probability}

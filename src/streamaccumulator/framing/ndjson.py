@@ -3,27 +3,36 @@
 https://github.com/ndjson/ndjson-spec
 
 A line that is no JSON is handed out too: the decoder tells it, and the next line is read as if nothing had been. CR is
-a line end as well, as JSON has no raw CR inside a value. One JSON document without a line end is one frame.
+a line end as well, as JSON has no raw CR inside a value. One JSON document without a line end is one frame, also if it is
+spread over lines.
 """
 
 from ..limits import Limits
 from .frames import BLANK, Emit, Framer, OnFrame
+from .json_array import JSONArrayFramer
 
 
 class NDJSONFramer(Framer):
     """See the module. Work is one search for line ends over each byte; memory is the line that has not ended."""
 
-    __slots__ = ("_line", "_start")
+    __slots__ = ("_documents", "_limits", "_line", "_start")
 
     def __init__(self, on_frame: OnFrame, emit: Emit, limits: Limits = Limits()) -> None:
         super().__init__(on_frame, emit, limits)
+        self._limits = limits
+        self._documents: JSONArrayFramer | None = None  # reads all, where the first line was no document by itself
         self._line = bytearray()  # the line that has not ended
         self._start = 0  # its offset
 
     def feed(self, data: bytes) -> None:
         """Hand out the lines that these bytes complete."""
+        if self._documents is not None:
+            self._documents.feed(data)
+            return
         if b"\r" in data:
             data = data.replace(b"\r", b"\n")
+        if not self._start and not self._dead:
+            data = self._first_line(data)
         *lines, rest = data.split(b"\n")
         for line in lines:
             if self._line:
@@ -36,8 +45,21 @@ class NDJSONFramer(Framer):
                 self._line.clear()
                 self._too_big()
 
+    def _first_line(self, data: bytes) -> bytes:
+        """A first line that ends in no bracket begins a document spread over lines: all is read as documents."""
+        end = data.find(b"\n")
+        first = bytes(self._line) + data[: max(end, 0)] if end >= 0 else b""
+        if not first.strip(BLANK) or first.rstrip().endswith((b"}", b"]")):
+            return data
+        self._documents = JSONArrayFramer(lambda *frame: self.on_frame(*frame), self._emit, self._limits)
+        self._documents.feed(bytes(self._line) + data)
+        self._line.clear()
+        return b""
+
     def close(self) -> None:
         """Hand out the last line, if it did not end: a document alone, or a line that was cut."""
+        if self._documents is not None:
+            self._documents.close()
         self._end_line(bytes(self._line))
         self._line.clear()
 

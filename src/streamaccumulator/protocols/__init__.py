@@ -61,8 +61,8 @@ _ROWS = {
         "text_completion",
         ("choices.text", "results.generated_text", "outputs.text", "outputText", "generation", "completion", "is_finished"),
     ),
-    "gemini-interactions": _Row("gemini_interactions", r"interaction(\.|$)|step\."),
-    "events": _Row("events", "started$"),
+    "gemini-interactions": _Row("gemini_interactions", r"interaction(\.|$)|(step|content)\."),
+    "events": _Row("events", "(started|notice|unreadable|limit_hit|protocol_unknown|stream_error|stream_broken|unknown)$"),
 }
 
 

@@ -9,8 +9,12 @@ The event's id is unique within the stream: the provider's own where it is non-e
 * no index: the known id, else a name is a new call, else the latest open call.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
+from .._json import to_bytes, whole
 from ..events import Notice, ToolCallArgumentDelta, ToolCallEnd, ToolCallName, ToolCallStart
 from .surrogates import Emit
 
@@ -21,6 +25,8 @@ class CallKey(msgspec.Struct):
     id: str
     wire_id: str | None = None
     name: str | None = None
+    at: int = 0
+    """Its place among the calls."""
     ended: bool = False
     blank: bool = True
     """Whether no argument text came."""
@@ -33,13 +39,15 @@ class CallBook(msgspec.Struct):
     at_index: dict[int, int] = {}
     of_wire_id: dict[str, int] = {}
     ids: set[str] = set()
+    unended: dict[int, None] = {}
+    """The places of those that have not ended."""
     latest: int | None = None
     """The call that was opened or written last."""
     minted: int = 0
 
     def fragment(self, emit: Emit, index: int | None, wire_id: str | None, name: str | None, kind: str = "function") -> CallKey:
         """The call of one fragment, opened if it is a new one; what is new about it is written to `emit`."""
-        wire_id, name = wire_id or None, name or None
+        wire_id, name = whole(wire_id or "") or None, name or None
         at = self._which(emit, index, wire_id, name)
         if at is None:
             self.open(emit, wire_id, name, kind)
@@ -58,14 +66,15 @@ class CallBook(msgspec.Struct):
 
     def open(self, emit: Emit, wire_id: str | None, name: str | None, kind: str = "function") -> CallKey:
         """A new call, where the wire says itself that it is one."""
-        wire_id, name = wire_id or None, name or None
+        wire_id, name = whole(wire_id or "") or None, name or None
         minted = wire_id is None or wire_id in self.ids
         if minted and wire_id:
             emit(Notice("duplicate_id", f"the id {wire_id[:80]!r} was taken already; the later call got another"))
         id = self._mint() if minted or wire_id is None else wire_id
         self.ids.add(id)
-        call = CallKey(id, wire_id, name)
+        call = CallKey(id, wire_id, name, len(self.calls))
         self.calls.append(call)
+        self.unended[call.at] = None
         self.latest = len(self.calls) - 1
         if wire_id:
             self.of_wire_id[wire_id] = self.latest
@@ -80,15 +89,19 @@ class CallBook(msgspec.Struct):
         elif name != call.name:
             emit(Notice("name_conflict", f"a call to {call.name[:80]!r} was also named {name[:80]!r}; the first counts", call.id))
 
-    def write(self, emit: Emit, call: CallKey, delta: str) -> None:
-        """More argument text of a call; after an end it opens again."""
-        call.ended = call.blank = False
-        emit(ToolCallArgumentDelta(call.id, delta))
+    def write(self, emit: Emit, call: CallKey, given: str | Mapping[str, Any] | list[Any] | None) -> None:
+        """More argument text of a call; after an end it opens again. An object is given as its canonical JSON."""
+        delta = given if isinstance(given, str) else "" if given is None else to_bytes(given).decode()
+        if delta:
+            call.ended = call.blank = False
+            self.unended[call.at] = None
+            emit(ToolCallArgumentDelta(call.id, delta))
 
     def end(self, emit: Emit, call: CallKey) -> None:
         """The call is whole."""
         if not call.ended:
             call.ended = True
+            self.unended.pop(call.at, None)
             emit(ToolCallEnd(call.id))
 
     @property
@@ -98,9 +111,9 @@ class CallBook(msgspec.Struct):
 
     def end_all(self, emit: Emit, *, but_latest: bool = False) -> None:
         """Every open call is whole: all of them, or all but the one that was being written when a bound was reached."""
-        for at, call in enumerate(self.calls):
+        for at in list(self.unended):
             if not (but_latest and at == self.latest):
-                self.end(emit, call)
+                self.end(emit, self.calls[at])
 
     def _which(self, emit: Emit, index: int | None, wire_id: str | None, name: str | None) -> int | None:
         known = self.of_wire_id.get(wire_id) if wire_id else None

@@ -113,8 +113,8 @@ class Decoder(Generic[C]):
     def _meet(self, choice: int) -> Emit | None:
         """The emit of a choice, which is told first what belongs to all; None if there are too many."""
         if choice not in self._emits:
-            if len(self._emits) > self._limits.choices:
-                self.to_all(LimitHit("choices", len(self._emits)))
+            if len(self._emits) >= self._limits.choices:
+                self.to_all(LimitHit("choices", len(self._emits) + 1))
                 return None
             emit = self._sink(choice)
             self._emits[choice] = SurrogateJoiner(emit) if self._torn else emit
@@ -125,7 +125,11 @@ class Decoder(Generic[C]):
     def _untyped(self) -> Mapping[str, Any]:
         """The payload now being read with every key it has, for the rare ones that carry more than we model."""
         if isinstance(self._source, bytes):
-            value, _ = parse_payload(self._source)
+            try:
+                value, _ = parse_payload(self._source)
+            except JsonProblem as fault:  # what the typed decoder skipped, and we will not read
+                value = {}
+                self.to_all(Notice("odd_payload", f"keys that we do not model were lost: {fault.message}"))
             self._source = value if isinstance(value, dict) else {}
         return self._source
 
@@ -134,6 +138,14 @@ class Decoder(Generic[C]):
         data = {key: value for key, value in of.items() if key not in known and value not in _SAYS_NOTHING}
         if data:
             emit(Extra(None, data, call))
+
+    def _unknown(self, kind: str) -> None:
+        """A payload that we do not know: counted; one of no kind that has a message is a service's error."""
+        raw = self._untyped()
+        if not kind and any(isinstance(raw.get(key), str) for key in ("message", "Message", "detail")):
+            self._error(raw)
+        else:
+            self.to_all(Unknown(kind or ", ".join(list(raw)[:3])))
 
     def _error_frame(self, data: bytes) -> None:
         """A frame that its name says is an error, whatever it holds: an object, an object under `error`, or a text."""
@@ -217,7 +229,7 @@ NO_LINE_ENDS = "there are no line ends in it: give bytes as they come, not lines
 
 def has_no_line_ends(data: bytes) -> bool:
     """Whether a frame is several that were joined without their line ends, as a client's iterator of lines gives them."""
-    return b"}data:" in data or b"}event:" in data
+    return b"}data:" in data or b"}event:" in data or b'}{"' in data
 
 
 def stream_error(raw: object) -> StreamError:
@@ -225,7 +237,7 @@ def stream_error(raw: object) -> StreamError:
     if not isinstance(raw, Mapping):
         return StreamError("error", str(raw), {"error": raw})
     kind = next((str(raw[key]) for key in ("type", "code", "status") if raw.get(key) not in (None, "", "error")), "error")
-    message = raw.get("message") or raw.get("detail") or raw.get("error") or "no message"
+    message = raw.get("message") or raw.get("Message") or raw.get("detail") or raw.get("error") or "no message"
     return StreamError(kind, str(message), dict(raw))
 
 
@@ -238,7 +250,7 @@ def to_mapping(value: object) -> Mapping[str, Any]:
         return value
     dump: Any
     if (dump := getattr(value, "model_dump", None)) is not None:
-        dumped = dump(mode="json", by_alias=True, exclude_unset=True)
+        dumped = dump(by_alias=True, exclude_unset=True)  # in Python's types: as JSON, pydantic changes the base64 of bytes
     elif (dump := getattr(value, "to_dict", None)) is not None:
         dumped = dump()
     else:

@@ -20,6 +20,7 @@ from ..events import (
     TextDelta,
     ToolCallArgumentDelta,
     ToolCallEnd,
+    Usage,
 )
 
 Emit = Callable[[ChatStreamEvent], None]
@@ -39,6 +40,9 @@ class SurrogateJoiner:
             return
         if isinstance(event, Finish | PartEnd | ToolCallEnd):
             self.flush()
+        if isinstance(event, Usage) and (raw := mend_deeply(event.usage.raw)) != event.usage.raw:
+            self._tell()
+            event = Usage(msgspec.structs.replace(event.usage, raw=raw))
         fields = msgspec.structs.asdict(event)
         mended = {name: mend_deeply(value) for name, value in fields.items() if isinstance(value, str | dict | list)}
         changed = {name: value for name, value in mended.items() if value != fields[name]}

@@ -34,6 +34,7 @@ class Delta(Wire, frozen=True, gc=False, rename="camel"):
     reasoning_content: Reasoning | None = None
     citation: dict[str, Any] | None = None
     tool_result: list[Any] | None = None
+    image: dict[str, Any] | None = None
 
 
 class Event(Wire, frozen=True, gc=False, rename="camel"):

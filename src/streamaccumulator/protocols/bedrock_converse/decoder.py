@@ -14,6 +14,7 @@ from ...events import (
     BlockDelta,
     Citation,
     Extra,
+    MediaDelta,
     PartEnd,
     ProviderBlock,
     ReasoningDelta,
@@ -29,7 +30,8 @@ from ...limits import Limits
 from ..calls import CallBook, CallKey
 from ..counts import usage_of
 from ..decoder import Decoder, Sink
-from ..raw import object_at, objects_at
+from ..lenient import lenient
+from ..raw import object_at, objects_at, text_at
 from .chunks import FINISH_REASONS, MODELLED, USAGE_PATHS, Chunk, Delta, Event, Reasoning
 
 
@@ -38,6 +40,8 @@ class Block(msgspec.Struct):
 
     part: int
     call: CallKey | None = None
+    mime: str | None = None
+    """The type of an image."""
     opaque: bool = False
     """Whether it is a tool that the provider ran, or its result."""
     results: int = 0
@@ -89,7 +93,7 @@ class BedrockConverseDecoder(Decoder[Chunk]):
             if key.endswith("Exception") and isinstance(value, Mapping):
                 self.to_all(StreamError(key, str(value.get("message") or value.get("Message") or "no message"), dict(value)))
                 return
-        self.to_all(Unknown(kind or ", ".join(list(self._untyped())[:3])))
+        self._unknown(kind)
 
     # ---- One reader per event of the wire.
 
@@ -137,6 +141,10 @@ class BedrockConverseDecoder(Decoder[Chunk]):
         block = self._new_block()
         kind = next(iter(start))
         said = object_at(start, kind)
+        if kind == "image":
+            block.mime = f"image/{text_at(said, 'format') or 'png'}"
+            self._emits[0](MediaDelta("image", block.mime, "", block.part))
+            return block
         own = kind != "toolUse" or said.get("type") == "server_tool_use"
         if own:
             block.opaque = True
@@ -162,6 +170,9 @@ class BedrockConverseDecoder(Decoder[Chunk]):
             self._reasoning(block, delta.reasoning_content)
         elif delta.citation is not None:
             emit(Citation(delta.citation, block.part))
+        elif delta.image is not None:
+            source = object_at(delta.image, "source")
+            emit(MediaDelta("image", block.mime, text_at(source, "bytes") or "", block.part))
         elif delta.tool_result is not None:
             self._results(block, delta.tool_result)
         else:
@@ -232,8 +243,7 @@ class BedrockConverseDecoder(Decoder[Chunk]):
             self._input(block, said.get("input"))
         elif kind == "reasoningContent" and isinstance(said, Mapping):
             block = self._new_block()
-            text = said.get("reasoningText", said)
-            self._reasoning(block, msgspec.convert({**said, **text} if isinstance(text, Mapping) else {}, Reasoning, strict=False))
+            self._reasoning(block, lenient({**said, **object_at(said, "reasoningText")}, Reasoning, self._tell_misfit))
         elif kind == "citationsContent" and isinstance(said, Mapping):
             block = self._new_block()
             for piece in objects_at(said, "content"):

@@ -56,6 +56,7 @@ class Event(Wire, frozen=True, gc=False):
     finish_reason: str | None = None
     usage: dict[str, Any] | None = None
     error: str | dict[str, Any] | None = None
+    logprobs: dict[str, Any] | None = None
 
 
 MODELLED = frozenset({"type", "id", "index", "delta", "message", "finish_reason", "usage"})

@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ..._json import to_bytes
-from ...events import Citation, Extra, PartEnd, ReasoningDelta, Started, TextDelta, Unknown, Usage
+from ...events import Citation, Extra, LogProbs, PartEnd, ReasoningDelta, Started, TextDelta, Usage
 from ...limits import Limits
 from ..calls import CallBook
 from ..counts import usage_of
@@ -61,7 +60,7 @@ class CohereDecoder(Decoder[Event]):
         elif isinstance(chunk.message, Message):
             self._body(chunk, chunk.message)
         else:
-            self.to_all(Unknown(kind))
+            self._unknown(kind)
 
     # ---- One reader per event of the wire.
 
@@ -79,6 +78,8 @@ class CohereDecoder(Decoder[Event]):
             part = self.state.contents[index] = self._new_part()
         if isinstance(message.content, Content):
             self._content(message.content, part)
+        if chunk.logprobs:
+            self._emits[0](LogProbs({"content": [chunk.logprobs]}))
 
     def _content_end(self, chunk: Event, message: Message) -> None:
         part = self.state.contents.get(chunk.index or 0)
@@ -136,9 +137,7 @@ class CohereDecoder(Decoder[Event]):
         name = call.function.name if call.function is not None else None
         given = call.function.arguments if call.function is not None else None
         key = self.state.calls.fragment(self._emits[0], index, call.id, name)
-        text = to_bytes(given).decode() if isinstance(given, dict) else given
-        if text:
-            self.state.calls.write(self._emits[0], key, text)
+        self.state.calls.write(self._emits[0], key, given)
 
     def _end(self, reason: str | None, usage: dict[str, Any] | None, error: object = None) -> None:
         if usage:

@@ -23,6 +23,7 @@ class PartialArg(Wire, frozen=True, gc=False, rename="camel"):
     number_value: int | float | None = None
     bool_value: bool | None = None
     null_value: object = msgspec.UNSET
+    will_continue: bool | None = None
 
 
 class FunctionCall(Wire, frozen=True, gc=False, rename="camel"):
@@ -48,6 +49,9 @@ class Part(Wire, frozen=True, gc=False, rename="camel"):
     function_call: FunctionCall | None = None
     inline_data: Blob | None = None
     file_data: Blob | None = None
+    part_metadata: dict[str, Any] | None = None
+    video_metadata: dict[str, Any] | None = None
+    media_resolution: dict[str, Any] | None = None
 
 
 class Content(Wire, frozen=True, gc=False, rename="camel"):
@@ -74,7 +78,20 @@ class Chunk(Wire, frozen=True, gc=False, rename="camel"):
     error: dict[str, Any] | str | None = None
 
 
-MODELLED = frozenset({"responseId", "modelVersion", "candidates", "promptFeedback", "usageMetadata", "error"})
+MODELLED = frozenset(
+    {
+        "responseId",
+        "modelVersion",
+        "candidates",
+        "promptFeedback",
+        "usageMetadata",
+        "error",
+        "sdkHttpResponse",
+        "parsed",
+        "automaticFunctionCallingHistory",
+    }
+)
+"""Keys that are read; the last three are what google-genai adds to its objects."""
 MODELLED_IN_CANDIDATE = frozenset({"index", "content", "finishReason", "logprobsResult"})
 MODELLED_IN_PART = frozenset({"text", "thought", "thoughtSignature", "functionCall", "inlineData", "fileData"})
 

@@ -85,9 +85,7 @@ class GeminiDecoder(Decoder[Chunk]):
     def close(self) -> None:
         """No more comes: a call in pieces that nobody ended is given as the cut text that it is."""
         for index, state in self.state.candidates.items():
-            if state.growing is not None and (text := state.pieces.cut_text()):
-                state.calls.write(self._emits[index], state.growing, text)
-            state.growing = None
+            self._end_growing(state, self._emits[index], whole=False)
         super().close()
 
     def _read(self, chunk: Chunk, event: str) -> None:
@@ -151,10 +149,7 @@ class GeminiDecoder(Decoder[Chunk]):
 
     def _finish(self, state: CandidateState, emit: Emit, raw: str, message: str | None) -> None:
         reason = reason_of(FINISH_REASONS, raw)
-        if reason is FinishReason.LENGTH:
-            self._cut_growing(state, emit)
-        elif reason is not FinishReason.ERROR:
-            self._end_growing(state, emit)
+        self._end_growing(state, emit, whole=reason is FinishReason.STOP)
         self._finished(
             emit, FINISH_REASONS, raw, {"type": raw, "message": message} if reason is FinishReason.ERROR and message else None
         )
@@ -177,6 +172,16 @@ class GeminiDecoder(Decoder[Chunk]):
         elif part.thought_signature:
             self._text(state, emit, part)
 
+    def _beside(self, emit: Emit, part: Part, number: int | None) -> None:
+        """What Gemini says of a part beside what it holds."""
+        said = {
+            "partMetadata": part.part_metadata,
+            "videoMetadata": part.video_metadata,
+            "mediaResolution": part.media_resolution,
+        }
+        if kept := {key: value for key, value in said.items() if value}:
+            emit(Extra(number, kept))
+
     def _text(self, state: CandidateState, emit: Emit, part: Part) -> None:
         thought = part.thought is True
         if part.thought_signature or state.open is None or state.open_is_thought is not thought:
@@ -185,6 +190,8 @@ class GeminiDecoder(Decoder[Chunk]):
             state.open, state.open_is_thought = self._new_part(state), thought
         if part.text:
             emit(ReasoningDelta(part.text, state.open) if thought else TextDelta(part.text, state.open))
+            if part.part_metadata:
+                self._beside(emit, part, state.open)
         if part.thought_signature:
             if thought or not part.text:
                 emit(ReasoningSignature(part.thought_signature, state.open))
@@ -201,6 +208,7 @@ class GeminiDecoder(Decoder[Chunk]):
         rest = {"thought": part.thought, "thoughtSignature": part.thought_signature}
         if kept := {key: value for key, value in rest.items() if value}:
             emit(Extra(number, kept))
+        self._beside(emit, part, number)
 
     def _new_part(self, state: CandidateState) -> int:
         state.parts += 1
@@ -234,15 +242,15 @@ class GeminiDecoder(Decoder[Chunk]):
         if state.pieces.size > self._limits.arguments_bytes:
             emit(LimitHit("arguments_bytes", state.pieces.size))
 
-    def _end_growing(self, state: CandidateState, emit: Emit) -> None:
+    def _end_growing(self, state: CandidateState, emit: Emit, *, whole: bool = True) -> None:
+        """The call that grows gets no more. It is cut if its end is no end of a call, or inside a text that was to go on."""
         key, state.growing = state.growing, None
-        if key is not None:
+        if key is None:
+            return
+        if whole and state.pieces.open is None:
             state.calls.write(emit, key, state.pieces.text())
             state.calls.end(emit, key)
-
-    def _cut_growing(self, state: CandidateState, emit: Emit) -> None:
-        key, state.growing = state.growing, None
-        if key is not None and (text := state.pieces.cut_text()):
+        elif text := state.pieces.cut_text():
             state.calls.write(emit, key, text)
 
 

@@ -24,13 +24,15 @@ class PartialArgs(msgspec.Struct):
     """What came as a whole object before the pieces."""
     leaves: dict[str, list[Any]] = {}
     size: int = 0
-    """Characters of text so far."""
+    """Characters of paths and text so far, and one for each piece."""
+    open: str | None = None
+    """The path whose text is still to be continued."""
 
     def add(self, piece: PartialArg) -> None:
         """One more piece: text is appended to the text of its path, any other value replaces what was there."""
         path = piece.json_path or "$"
-        if path not in self.leaves:
-            self.size += len(path)
+        self.size += 1 if path in self.leaves else len(path) + 1
+        self.open = path if piece.will_continue else None
         if piece.string_value is not None:
             pieces = self.leaves.setdefault(path, [""])
             if not isinstance(pieces[0], str):
@@ -46,11 +48,15 @@ class PartialArgs(msgspec.Struct):
         document: dict[str, Any] = dict(self.given)
         for path, pieces in self.leaves.items():
             _put(document, steps_of(path), "".join(pieces) if isinstance(pieces[0], str) else pieces[0])
-        return to_bytes(document).decode()
+        return to_bytes(_with_lists(document)).decode()
 
     def cut_text(self) -> str:
         """The same without its last bracket, which never came."""
         return self.text()[:-1] if self.leaves or self.given else ""
+
+
+class _Items(dict[int, Any]):
+    """A list while it is built: its leaves may come in any order, and some items may have none."""
 
 
 def steps_of(path: str) -> list[str | int]:
@@ -60,18 +66,27 @@ def steps_of(path: str) -> list[str | int]:
 
 
 def _put(document: dict[str, Any], steps: list[str | int], value: Any) -> None:
-    """Set a leaf, making the objects and lists on the way; an index past the end of its list appends."""
+    """Set a leaf, making the objects and lists on the way."""
     box: Any = document
     for at, step in enumerate(steps):
-        last = at == len(steps) - 1
-        inner: Any = value if last else [] if isinstance(steps[at + 1], int) else {}
-        if isinstance(box, list):
-            place: Any = step if isinstance(step, int) and step < len(box) else len(box)
-            if place == len(box):
-                box.append(inner)
-        else:
-            place = str(step)
-            box.setdefault(place, inner)
-        if last or not isinstance(box[place], dict | list):
-            box[place] = inner
-        box = box[place]
+        inner: Any = value if at == len(steps) - 1 else _Items() if isinstance(steps[at + 1], int) else {}
+        key = step if isinstance(box, _Items) and isinstance(step, int) else len(box) if isinstance(box, _Items) else str(step)
+        if at == len(steps) - 1 or not isinstance(box.get(key), dict):
+            box[key] = inner
+        box = box[key]
+
+
+def _with_lists(value: Any) -> Any:
+    """The document with lists for what was built as one; an item without a leaf is empty, as its neighbours are."""
+    if isinstance(value, _Items):
+        last = max(value)
+        places = range(last + 1) if last < 2 * len(value) + _MOST_EMPTY else sorted(value)
+        empty: Any = {} if all(isinstance(item, dict) for item in value.values()) else None
+        return [_with_lists(value.get(place, empty)) for place in places]
+    if isinstance(value, dict):
+        return {key: _with_lists(item) for key, item in value.items()}
+    return value
+
+
+_MOST_EMPTY = 1000
+"""Items without a leaf that are filled in; beyond that an index is no place in a list that anybody meant."""

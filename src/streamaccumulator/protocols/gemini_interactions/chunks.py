@@ -14,6 +14,8 @@ class Wire(msgspec.Struct, frozen=True, gc=False):
 
 class Delta(Wire, frozen=True, gc=False):
     type: str | None = None
+    id: str | None = None
+    name: str | None = None
     text: str | None = None
     signature: str | None = None
     content: dict[str, Any] | None = None
@@ -30,6 +32,8 @@ class Event(Wire, frozen=True, gc=False):
     event_type: str | None = None
     index: int | None = None
     step: dict[str, Any] | None = None
+    content: dict[str, Any] | None = None
+    """What the first version of the API had in place of a step."""
     delta: Delta | None = None
     interaction: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
@@ -43,6 +47,7 @@ FINISH_REASONS = {
     "completed": FinishReason.STOP,
     "requires_action": FinishReason.TOOL_CALLS,
     "incomplete": FinishReason.LENGTH,
+    "budget_exceeded": FinishReason.LENGTH,
     "failed": FinishReason.ERROR,
     "cancelled": FinishReason.ERROR,
 }

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from ..._json import to_bytes
 from ...events import (
     Citation,
     Extra,
@@ -77,15 +76,15 @@ class GeminiInteractionsDecoder(Decoder[Event]):
         """News of progress; what it ends with comes with `interaction.completed`."""
 
     def _step_start(self, chunk: Event) -> None:
-        self.state.steps[chunk.index or 0] = self._open(chunk.step or {})
+        self.state.steps[chunk.index or 0] = self._open(chunk.step or chunk.content or {})
 
     def _step_delta(self, chunk: Event) -> None:
         index = chunk.index or 0
         step = self.state.steps.get(index)
         if step is None:
-            step = self.state.steps[index] = self._open(
-                {"type": _KIND_OF_DELTA.get(str(chunk.delta and chunk.delta.type), "model_output")}
-            )
+            delta = chunk.delta or Delta()
+            kind = _KIND_OF_DELTA.get(delta.type or "", "model_output")
+            step = self.state.steps[index] = self._open({"type": kind, "id": delta.id, "name": delta.name})
         if chunk.delta is not None:
             self._delta(step, chunk.delta)
 
@@ -130,12 +129,14 @@ class GeminiInteractionsDecoder(Decoder[Event]):
             self._content(step, delta.content or {})
         elif delta.type == "thought_signature":
             self._signature(step, delta.signature)
-        elif delta.type == "arguments_delta":
+        elif delta.type in ("arguments_delta", "function_call"):
+            if step.call is None:
+                step.call = self.state.calls.open(emit, delta.id, delta.name)
             self._arguments(step, delta.arguments)
         elif delta.type == "text_annotation_delta":
             self._cite(step, delta)
         elif delta.data or delta.uri:
-            emit(MediaDelta(str(delta.type), delta.mime_type, delta.data or delta.uri or "", step.part))
+            self._media(step, {"type": delta.type, "mime_type": delta.mime_type, "data": delta.data, "uri": delta.uri})
         else:
             self._other(step, str(delta.type))
 
@@ -145,13 +146,23 @@ class GeminiInteractionsDecoder(Decoder[Event]):
             self.to_all(Unknown(f"step.delta of {kind}"))
         data = {key: value for key, value in object_at(self._untyped(), "delta").items() if key != "type"}
         if data:
-            self._emits[0](Extra(None, data, step.call.id) if step.call is not None else Extra(step.part, data))
+            ours = step.kind in ("thought", "model_output", "function_call")
+            self._emits[0](Extra(None if ours else step.part, data, step.call.id if step.call is not None else None))
 
     def _content(self, step: Step, content: Mapping[str, Any]) -> None:
         if text := text_at(content, "text"):
             self._emits[0](ReasoningDelta(text, step.part) if step.kind == "thought" else TextDelta(text, step.part))
         for citation in objects_at(content, "annotations"):
             self._emits[0](Citation(dict(citation), step.part))
+        self._media(step, content)
+
+    def _media(self, step: Step, content: Mapping[str, Any]) -> None:
+        """An image, a sound or a file: a part of its own, and text after it is another."""
+        data = text_at(content, "data") or text_at(content, "uri")
+        if data:
+            self._emits[0](MediaDelta(str(content.get("type")), text_at(content, "mime_type"), data, step.part))
+            self.state.parts += 1
+            step.part = self.state.parts
 
     def _cite(self, step: Step, delta: Delta) -> None:
         for citation in delta.annotations or ():
@@ -169,11 +180,10 @@ class GeminiInteractionsDecoder(Decoder[Event]):
             self._emits[0](Extra(step.part, {"signature": signature}))
 
     def _arguments(self, step: Step, given: str | dict[str, Any] | None) -> None:
-        text = to_bytes(given).decode() if isinstance(given, dict) else given
-        if text and step.call is None:
+        if given and step.call is None:
             step.call = self.state.calls.open(self._emits[0], None, None)
-        if text and step.call is not None:
-            self.state.calls.write(self._emits[0], step.call, text)
+        if given and step.call is not None:
+            self.state.calls.write(self._emits[0], step.call, given)
 
     def _end(self, step: Step) -> None:
         if step.call is not None:
@@ -209,7 +219,12 @@ class GeminiInteractionsDecoder(Decoder[Event]):
             self._finished(self._emits[0], FINISH_REASONS, status, interaction.get("error"))
 
 
-_KIND_OF_DELTA = {"thought_summary": "thought", "thought_signature": "thought", "arguments_delta": "function_call"}
+_KIND_OF_DELTA = {
+    "thought_summary": "thought",
+    "thought_signature": "thought",
+    "arguments_delta": "function_call",
+    "function_call": "function_call",
+}
 """What a step is whose start was lost, by its delta."""
 
 
@@ -220,6 +235,9 @@ _READERS: dict[str, Callable[[GeminiInteractionsDecoder, Event], None]] = {
     "step.start": GeminiInteractionsDecoder._step_start,
     "step.delta": GeminiInteractionsDecoder._step_delta,
     "step.stop": GeminiInteractionsDecoder._step_stop,
+    "content.start": GeminiInteractionsDecoder._step_start,
+    "content.delta": GeminiInteractionsDecoder._step_delta,
+    "content.stop": GeminiInteractionsDecoder._step_stop,
     "interaction.completed": GeminiInteractionsDecoder._completed,
     "interaction.complete": GeminiInteractionsDecoder._completed,
 }

@@ -36,13 +36,14 @@ class Chunk(Wire, frozen=True, gc=False):
     message: Message | None = None
     response: str | None = None
     thinking: str | None = None
+    logprobs: list[Any] | None = None
     done: bool | None = None
     done_reason: str | None = None
     error: str | dict[str, Any] | None = None
 
 
 COUNTS = ("prompt_eval_count", "eval_count")
-MODELLED = frozenset({"model", "message", "response", "thinking", "done", "done_reason", "error", *COUNTS})
+MODELLED = frozenset({"model", "message", "response", "thinking", "done", "done_reason", "error", "logprobs", *COUNTS})
 """Keys that are read; the others of the last line (durations in nanoseconds, the context) are kept."""
 
 FINISH_REASONS = {"stop": FinishReason.STOP, "length": FinishReason.LENGTH}

@@ -6,8 +6,7 @@ A call comes whole, its arguments an object; calls without an id, or several at 
 
 import msgspec
 
-from ..._json import to_bytes
-from ...events import MediaDelta, ReasoningDelta, Started, TextDelta, Usage
+from ...events import LogProbs, MediaDelta, ReasoningDelta, Started, TextDelta, Usage
 from ...limits import Limits
 from ..calls import CallBook
 from ..counts import usage_of
@@ -55,16 +54,15 @@ class OllamaDecoder(Decoder[Chunk]):
             for image in message.images or ():
                 self.state.images += 1
                 emit(MediaDelta("image", None, image, self.state.images))
+        if chunk.logprobs:
+            emit(LogProbs({"content": chunk.logprobs}))
         if chunk.done:
             self._done(chunk)
 
     def _call(self, call: ToolCall) -> None:
         emit, function = self._emits[0], call.function
         key = self.state.calls.open(emit, call.id, function.name if function is not None else None)
-        given = function.arguments if function is not None else None
-        text = to_bytes(given).decode() if isinstance(given, dict) else given
-        if text:
-            self.state.calls.write(emit, key, text)
+        self.state.calls.write(emit, key, function.arguments if function is not None else None)
         self.state.calls.end(emit, key)
 
     def _done(self, chunk: Chunk) -> None:

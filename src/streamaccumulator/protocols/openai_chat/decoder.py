@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from ..._json import to_bytes
 from ...events import (
     BlockDelta,
     Citation,
@@ -155,9 +154,9 @@ class OpenAIChatDecoder(Decoder[Chunk]):
             self._keep_unmodelled(MODELLED if source.get("created") else MODELLED | {"created"}, source, emit)
         raw_choices = objects_at(source, "choices")
         for raw, choice in zip(raw_choices, chunk.choices or (), strict=False):
-            emit = self._emits[choice.index or 0]
-            self._keep_unmodelled(MODELLED_IN_CHOICE, raw, emit)
-            self._keep_unmodelled(MODELLED_IN_DELTA, object_at(raw, "delta") or object_at(raw, "message"), emit)
+            if (to_choice := self._emits.get(choice.index or 0)) is not None:  # None: beyond the limit of choices
+                self._keep_unmodelled(MODELLED_IN_CHOICE, raw, to_choice)
+                self._keep_unmodelled(MODELLED_IN_DELTA, object_at(raw, "delta") or object_at(raw, "message"), to_choice)
         for place, at, index, id in self.state.opened:
             raw = raw_choices[place] if place < len(raw_choices) else {}
             calls = objects_at(object_at(raw, "delta") or object_at(raw, "message"), "tool_calls")
@@ -326,7 +325,11 @@ class OpenAIChatDecoder(Decoder[Chunk]):
             emit(ReasoningSignature(signature, key.part))
         if isinstance(data, str) and data:
             emit(RedactedReasoning(data, key.part))
-        new = {name: value for name, value in detail.items() if name not in _DETAIL_CONTENT | key.told and value is not None}
+        new = {
+            name: value
+            for name, value in detail.items()
+            if name not in _DETAIL_CONTENT and name not in key.told and value is not None
+        }
         if kind not in _DETAIL_KINDS and not key.told and not text:
             emit(ProviderBlock(kind, detail, key.part))
             key.told.update(new)
@@ -351,15 +354,12 @@ class OpenAIChatDecoder(Decoder[Chunk]):
         custom = delta.custom
         if custom is not None:
             call = state.calls.fragment(emit, index, delta.id, custom.name, "custom")
-            if custom.input:
-                state.calls.write(emit, call, custom.input)
+            state.calls.write(emit, call, custom.input)
         else:
             function = delta.function
             call = state.calls.fragment(emit, index, delta.id, function.name if function else None)
-            if function is not None and function.arguments is not None:
-                text = _arguments_text(function.arguments)
-                if text:
-                    state.calls.write(emit, call, text)
+            if function is not None:
+                state.calls.write(emit, call, function.arguments)
         return call
 
     def _legacy_call(self, state: ChoiceState, emit: Emit, function: Function) -> None:
@@ -368,9 +368,7 @@ class OpenAIChatDecoder(Decoder[Chunk]):
         call = state.calls.fragment(emit, 0, None, function.name)
         if new:
             emit(Extra(None, {"legacy": "function_call"}, call.id))
-        text = _arguments_text(function.arguments)
-        if text:
-            state.calls.write(emit, call, text)
+        state.calls.write(emit, call, function.arguments)
 
 
 _DETAIL_KINDS = ("reasoning.text", "reasoning.summary", "reasoning.encrypted")
@@ -380,10 +378,3 @@ _DETAIL_CONTENT = frozenset({"text", "summary", "signature", "data"})
 def _detail_text(detail: dict[str, Any]) -> str:
     text = detail.get("text") or detail.get("summary")
     return text if isinstance(text, str) else ""
-
-
-def _arguments_text(arguments: str | dict[str, Any] | list[Any] | None) -> str:
-    """Arguments as text; a server that sends the object itself gets its canonical JSON."""
-    if arguments is None or isinstance(arguments, str):
-        return arguments or ""
-    return to_bytes(arguments).decode()

@@ -53,7 +53,9 @@ class OpenAICompletionsDecoder(Decoder[Chunk]):
         source = self._untyped()
         results = source.get("results")
         for place in (source, *(results if isinstance(results, list) else ())):
-            counts = {key: place[key] for key in COUNTS if place.get(key)} if isinstance(place, Mapping) else {}
+            counts = {key: place[key] for key in COUNTS if place.get(key) is not None} if isinstance(place, Mapping) else {}
+            if not counts.get("input_token_count"):  # watsonx counts the input once, and says 0 from then on
+                counts.pop("input_token_count", None)
             if counts:
                 self.to_all(Usage(usage_of(counts, USAGE_PATHS, input_includes_cache=None)))
         for emit in self._emits.values():

@@ -175,10 +175,13 @@ class Items(msgspec.Struct):
         missing = item.arguments.missing(text)
         if missing:
             self.more_arguments(emit, item, missing)
-        elif missing is None:
+        elif missing is None and not item.contradicted:
+            item.contradicted = True
+            where = item.call.id if item.call is not None else ""
             self._disagree(
-                emit, "whole arguments are not what their deltas were; the deltas count", item.call.id if item.call else ""
+                emit, "whole arguments are not what their deltas were: no call, unless they mean the same", where
             )
+            self.more_arguments(emit, item, text)
 
     def end_call(self, emit: Emit, item: ItemKey) -> None:
         if item.call is not None:
@@ -208,7 +211,8 @@ class Items(msgspec.Struct):
         if kind in CALLS:
             call_id = text_at(raw, "call_id") or text_at(raw, "id")
             item.call = self.calls.open(emit, call_id, text_at(raw, "name"), CALLS[kind])
-            self.by_call_id[call_id or ""] = len(self.all) - 1
+            if call_id:
+                self.by_call_id[call_id] = len(self.all) - 1
             given = raw.get("arguments") if kind == "function_call" else raw.get("input")
             item.given = to_bytes(given).decode() if isinstance(given, dict | list) else given if isinstance(given, str) else ""
             self._call_extra(emit, item, raw)

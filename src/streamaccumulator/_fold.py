@@ -1,0 +1,120 @@
+"""Reading a source to its end, straight into accumulators: one, or one for each choice. And how a source's failure is told.
+
+Only `stream` uses this.
+"""
+
+from typing import Any
+
+from . import _sources
+from ._stream_decoder import StreamDecoder, only_first
+from .accumulator import ParseArguments, StreamAccumulator
+from .errors import GRAVITY, AccumulatorError
+from .limits import Limits
+from .protocols import Protocol
+from .protocols.surrogates import Emit
+from .response import AccumulatedResponse
+
+
+def reason_of_failure(failure: Exception) -> tuple[str, str]:
+    """Why a source failed, as StreamBroken tells it. A client's own read timeout is the idle timeout."""
+    seen: BaseException | None = failure
+    idle = False
+    while seen is not None and not idle:
+        idle = isinstance(seen, TimeoutError) or "timeout" in type(seen).__name__.lower()
+        seen = seen.__cause__ or seen.__context__  # requests wraps it in a ConnectionError
+    return "idle_timeout" if idle else "transport", f"{type(failure).__name__}: {failure}"[:200]
+
+
+def finalized(accumulator: StreamAccumulator, strict: bool, cause: Exception | None) -> AccumulatedResponse:
+    try:
+        return accumulator.finalize(strict=strict)
+    except AccumulatorError as error:
+        if cause is None:
+            raise
+        raise error from cause
+
+
+class Fold:
+    """A stream folded straight into accumulators, without events in between: one, or one for each choice."""
+
+    def __init__(
+        self,
+        protocol: str | Protocol,
+        limits: Limits,
+        parse_arguments: ParseArguments | None,
+        fail_fast: bool,
+        every_choice: bool = False,
+        content_type: str = "",
+    ) -> None:
+        def new_accumulator(choice: int) -> Emit:
+            accumulator = StreamAccumulator(limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast)
+            self.accumulators[choice] = accumulator
+            return accumulator.observe
+
+        self.accumulators: dict[int, StreamAccumulator] = {}
+        sink = new_accumulator if every_choice else only_first(new_accumulator(0))
+        self.decoder = StreamDecoder(protocol, limits=limits, sink=sink, content_type=content_type)
+        self.cause: Exception | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a limit was hit in every choice; one that hears no more costs nothing beside the others."""
+        return all(accumulator.stopped for accumulator in self.accumulators.values())
+
+    def fail(self, failure: Exception) -> None:
+        self.cause = failure
+        self.decoder.fail(*reason_of_failure(failure), _sources.provider_error_in(failure))
+
+    def response(self, strict: bool) -> AccumulatedResponse:
+        return finalized(self.accumulators[0], strict, self.cause)
+
+    def responses(self, strict: bool) -> dict[int, AccumulatedResponse]:
+        met = self.decoder.choices or {0}
+        found = {choice: self.accumulators[choice].finalize(strict=False) for choice in sorted(met)}
+        worst = [(GRAVITY.index(type(error)), choice, error) for choice, one in found.items() for error in one.errors]
+        if strict and worst:
+            _, choice, error = min(worst, key=lambda item: item[:2])
+            raised = error.bound(found[choice])
+            raised.choices = found
+            raise raised from self.cause
+        return found
+
+
+def read_all(source: Any, fold: Fold) -> None:
+    items = _sources.read_sync(source)
+    ended = False
+    try:
+        while not fold.stopped:
+            try:
+                item = next(items)
+            except StopIteration:
+                ended = True
+                fold.decoder.close()
+                break
+            except Exception as failure:  # noqa: BLE001  # whatever a client raises, the stream is broken; KeyboardInterrupt passes
+                fold.fail(failure)
+                break
+            fold.decoder.feed(item)
+    finally:
+        if not ended:
+            _sources.close_sync(items, source)
+
+
+async def aread_all(source: Any, fold: Fold) -> None:
+    items = _sources.read_async(source)
+    ended = False
+    try:
+        while not fold.stopped:
+            try:
+                item = await anext(items)
+            except StopAsyncIteration:
+                ended = True
+                fold.decoder.close()
+                break
+            except Exception as failure:  # noqa: BLE001  # whatever a client raises, the stream is broken; CancelledError passes
+                fold.fail(failure)
+                break
+            fold.decoder.feed(item)
+    finally:
+        if not ended:
+            await _sources.close_async(items, source)
