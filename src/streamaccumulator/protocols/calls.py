@@ -47,7 +47,7 @@ class CallBook(msgspec.Struct):
 
     def fragment(self, emit: Emit, index: int | None, wire_id: str | None, name: str | None, kind: str = "function") -> CallKey:
         """The call of one fragment, opened if it is a new one; what is new about it is written to `emit`."""
-        wire_id, name = whole(wire_id or "") or None, name or None
+        wire_id, name = whole(wire_id) if wire_id else None, name or None
         at = self._which(emit, index, wire_id, name)
         if at is None:
             self.open(emit, wire_id, name, kind)
@@ -93,8 +93,10 @@ class CallBook(msgspec.Struct):
         """More argument text of a call; after an end it opens again. An object is given as its canonical JSON."""
         delta = given if isinstance(given, str) else "" if given is None else to_bytes(given).decode()
         if delta:
-            call.ended = call.blank = False
-            self.unended[call.at] = None
+            call.blank = False
+            if call.ended:
+                call.ended = False
+                self.unended[call.at] = None
             emit(ToolCallArgumentDelta(call.id, delta))
 
     def end(self, emit: Emit, call: CallKey) -> None:

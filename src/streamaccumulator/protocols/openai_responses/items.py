@@ -178,9 +178,7 @@ class Items(msgspec.Struct):
         elif missing is None and not item.contradicted:
             item.contradicted = True
             where = item.call.id if item.call is not None else ""
-            self._disagree(
-                emit, "whole arguments are not what their deltas were: no call, unless they mean the same", where
-            )
+            self._disagree(emit, "whole arguments are not what their deltas were: no call, unless they mean the same", where)
             self.more_arguments(emit, item, text)
 
     def end_call(self, emit: Emit, item: ItemKey) -> None:
