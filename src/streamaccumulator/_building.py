@@ -17,6 +17,10 @@ from .response import Diagnostic
 B = TypeVar("B", bound=Builder)
 
 
+_MOST_NOTES = 256
+"""Kinds of notices kept one by one: ours are fewer, a stream of events may make up any."""
+
+
 class Building:
     """Parts by number and by kind, calls by id, problems in the order in which they were met."""
 
@@ -46,7 +50,7 @@ class Building:
         self._by_number: dict[int, Builder] = {}
         self._calls: dict[str, CallBuilder] = {}
         self._extra: dict[str, Any] = {}
-        self._problems: list[AccumulatorError | CallBuilder] = []
+        self._problems: dict[int, AccumulatorError | CallBuilder] = {}  # by identity
         self._told: dict[type[AccumulatorError], int] = {}  # how many of each kind; the first of a kind is always kept
         self._notes: dict[str, Diagnostic] = {}
         self._bytes = 0
@@ -88,8 +92,7 @@ class Building:
         return call
 
     def _reopen(self, call: CallBuilder) -> None:
-        if call in self._problems:
-            self._problems.remove(call)
+        self._problems.pop(id(call), None)
         call.reopen()
 
     def _opaque(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -121,18 +124,24 @@ class Building:
     def _hit(self, limit: str, value: int) -> None:
         if not self._deaf:
             self._deaf = self._began = True
-            self._problems.append(LimitExceeded(limit, value))
+            self._problem(LimitExceeded(limit, value))
+
+    def _problem(self, problem: AccumulatorError | CallBuilder) -> None:
+        self._problems[id(problem)] = problem
 
     def _complain(self, error: AccumulatorError) -> None:
         told = self._told.get(type(error), 0)
         if told < max(1, self._limits.errors):
             self._told[type(error)] = told + 1
-            self._problems.append(error)
+            self._problem(error)
         else:
             self._note("more_errors", f"errors after the first {self._limits.errors} are only counted")
 
     def _note(self, code: str, message: str, where: str = "") -> None:
         known = self._notes.get(code)
+        if known is None and len(self._notes) >= _MOST_NOTES:
+            code, message, where = "more_notices", "notices of further kinds are only counted", ""
+            known = self._notes.get(code)
         if known is None:
             self._notes[code] = Diagnostic(whole(code), whole(message), whole(where))
             logger("accumulator").info("%s: %s", code, message)

@@ -15,7 +15,7 @@ from .framing.json_array import JSONArrayFramer
 from .framing.sse import SSEFramer
 from .limits import Limits
 from .protocols import Decoder, Protocol, Sink, names, protocol_named, recognise
-from .protocols.decoder import HEAD, NO_LINE_ENDS, has_no_line_ends, stream_error, to_mapping
+from .protocols.decoder import FAULTS, HEAD, NO_LINE_ENDS, has_no_line_ends, stream_error, to_mapping
 from .protocols.surrogates import Emit
 
 Frame = tuple[bytes, str, int]
@@ -66,6 +66,7 @@ class StreamDecoder:
         self._closing = False
         self._patience = PATIENCE
         self._named = ""  # the protocol the caller named, until a payload was compared with it
+        self._faults: list[ChatStreamEvent] = []  # what a framer told before there was a decoder
         self._framer: Framer | None = None
         self._waiting = b""  # bytes that do not yet tell their framing
         self._head = b""
@@ -134,6 +135,8 @@ class StreamDecoder:
     def _tell(self, event: ChatStreamEvent) -> None:
         """A framer noticed something."""
         self._told = self._told or not isinstance(event, Notice)
+        if self._decoder is None and isinstance(event, FAULTS):
+            self._faults.append(event)
         self._emit(event)
 
     def _taken(self) -> list[ChatStreamEvent]:
@@ -147,6 +150,7 @@ class StreamDecoder:
     def _begin(self, protocol: Protocol) -> Decoder[Any]:
         self._decoder = decoder = protocol.decoder(self._sink, self._limits)
         self._emit = decoder.to_all
+        decoder.faults += self._faults
         decoder.at_end = self._closing
         if self._framer is not None:
             self._framer.on_frame = decoder.payload

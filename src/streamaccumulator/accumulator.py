@@ -277,7 +277,7 @@ class StreamAccumulator(Building):
             call.judged()
         if call.problem is None:
             return
-        self._problems.append(call)
+        self._problem(call)
         if self._fail_fast:
             raise call.problem.bound(self.snapshot())
 
@@ -352,13 +352,12 @@ class StreamAccumulator(Building):
         """Nothing more comes: judge the calls that are still open, and tell a stream that never said why it stopped."""
         for part in self._parts:
             self._spend_rest(part)
-        limited = any(isinstance(problem, LimitExceeded) for problem in self._problems)
+        limited = any(isinstance(problem, LimitExceeded) for problem in self._problems.values())
         finished = self._finish not in (None, FinishReason.ERROR) and not limited
-        ended_badly = any(isinstance(problem, _EXCUSES) for problem in self._problems)
+        ended_badly = any(isinstance(problem, _EXCUSES) for problem in self._problems.values())
         if self._began and self._finish is None and not ended_badly:
             odd = self._notes.get("other_protocol")
-            self._problems.append(Truncated(message=odd.message if odd is not None else ""))
-        told = {id(problem) for problem in self._problems}
+            self._problem(Truncated(message=odd.message if odd is not None else ""))
         for call in self._calls.values():
             open_at_the_end = not call.judged().ended
             being_written = (call is self._current or open_at_the_end) and (not finished or self._finish in _ENDED_BY_BOUND)
@@ -368,8 +367,8 @@ class StreamAccumulator(Building):
                 call.fail("the stream ended before the call did", "cut")
             if being_written and call.problem is None and call.may_be_cut(open_at_the_end):
                 call.fail("the model was stopped while it wrote this call", "cut")
-            if call.problem is not None and id(call) not in told:
-                self._problems.append(call)
+            if call.problem is not None:
+                self._problem(call)
 
     def _spend_rest(self, part: Builder) -> None:
         """Count what a part has not folded yet."""
@@ -385,7 +384,7 @@ class StreamAccumulator(Building):
         errors = tuple(
             [
                 error
-                for problem in self._problems
+                for problem in self._problems.values()
                 if (error := problem.problem if isinstance(problem, CallBuilder) else problem) is not None
                 and (final or not isinstance(error, Truncated))
             ]

@@ -15,6 +15,7 @@ from streamaccumulator import (
     LimitExceeded,
     Limits,
     MalformedChunk,
+    Notice,
     ProviderError,
     ProviderPart,
     ReasoningPart,
@@ -24,7 +25,7 @@ from streamaccumulator import (
 )
 from streamaccumulator.events import encode_event
 
-from ..wire import DONE, anthropic, call, chat, codes, cuts, delta, events_of, finish, read, sse
+from ..wire import DONE, anthropic, call, chat, codes, cuts, delta, events_of, finish, fold, read, sse
 
 MESSAGE = anthropic("message_start", message={"id": "m1", "model": "c", "content": [], "usage": {}})
 END = anthropic("message_delta", delta={"stop_reason": "tool_use"}) + anthropic("message_stop")
@@ -319,3 +320,48 @@ def test_events_of_torn_payloads_can_be_written_down() -> None:
     torn = b'data: {"choices":[],"usage":{"x":"\\ud800"},"y":"\\udc00"}\n\n'
     for event in events_of(delta(content="a") + torn, "openai-chat"):
         encode_event(event)
+
+
+def test_an_error_that_was_told_before_a_choice_came_is_that_choices_too() -> None:
+    late = chat({"index": 1, "delta": {"content": "a"}, "finish_reason": "stop"})
+    for before, kind in (
+        (b"data: {garbage\n\n", MalformedChunk),
+        (sse({"error": {"type": "overloaded", "message": "m"}}), ProviderError),
+    ):
+        for protocol in ("openai-chat", "auto"):
+            with pytest.raises(kind):
+                accumulate_choices(before + late, protocol)
+
+
+def test_a_limit_ends_all_choices_wherever_the_bytes_are_cut() -> None:
+    data = delta(content="x" * 300)[:-1] + chat({"index": 1, "delta": {}, "finish_reason": "stop"})
+    for size in (1, 50, 10_000):
+        with pytest.raises(LimitExceeded, match="frame_bytes"):
+            accumulate_choices(cuts(data, size), "openai-chat", limits=Limits(frame_bytes=200))
+
+
+def test_halves_of_a_character_wait_for_each_other_while_another_part_ends() -> None:
+    response = read(
+        MESSAGE,
+        *[
+            b'data: {"type":"content_block_delta","index":%d,"delta":{"type":"text_delta","text":"%s"}}\n\n' % (index, text)
+            for index, text in ((0, b"a\\ud83e"), (1, b"c"))
+        ],
+        anthropic("content_block_stop", index=1),
+        b'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\\udd80b"}}\n\n',
+        END,
+        protocol="anthropic-messages",
+    )
+    assert response.text == "a🦀bc"
+
+
+def test_keys_stay_with_their_choice_beside_one_that_is_none() -> None:
+    data = sse({"choices": [7, {"index": 0, "zz": 1, "finish_reason": "stop"}, {"index": 1, "yy": 1}]})
+    both = accumulate_choices(data, "openai-chat", strict=False)
+    assert [one.extra for one in both.values()] == [{"zz": 1}, {"yy": 1}]
+
+
+def test_kinds_of_notices_without_end_are_counted() -> None:
+    response = fold([Notice(f"code{n}", "m") for n in range(1000)])
+    assert len(response.diagnostics) < 300
+    assert "more_notices" in codes(response)

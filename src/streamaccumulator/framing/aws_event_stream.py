@@ -119,7 +119,7 @@ def unwrapped(payload: bytes) -> bytes:
     """The payload inside `{"bytes": base64}`, as InvokeModel sends it; any other as it is."""
     try:
         return msgspec.json.decode(payload, type=_Wrapped).bytes
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return payload
 
 
@@ -128,7 +128,7 @@ def _error(headers: Mapping[str, Any], payload: bytes) -> StreamError:
     kind = str(headers.get(":exception-type") or headers.get(":error-code") or "error")
     try:
         raw = msgspec.json.decode(payload, type=dict[str, Any])
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         raw = {"payload": payload.decode("utf-8", "replace")} if payload else {}
     message = raw.get("message") or raw.get("Message") or headers.get(":error-message") or "no message"
     return StreamError(kind, str(message), raw)

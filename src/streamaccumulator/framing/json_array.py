@@ -92,9 +92,10 @@ class JSONArrayFramer(Framer):
             frame = bytes(self._held) + frame
             self._held.clear()
         start, self._start = self._start, self._start + len(frame)
-        if len(frame) > self._limit:
+        text = frame.strip(_BETWEEN)
+        if len(text) > self._limit:
             self._too_big()
-        elif not self._dead and (text := frame.strip(_BETWEEN)):
+        elif text and not self._dead:
             self.on_frame(text, "", start + frame.index(text[:1]))
         return end
 

@@ -95,7 +95,7 @@ class SSEFramer(Framer):
         The counts of line ends and separators prove the shape for all frames at once, so that each costs one split.
         """
         end = data.rfind(b"\n\n", at)
-        if end < 0 or end - at > self._limit or b"\r" in data:
+        if end < 0 or end - at > self._limit or b"\r" in data or self._dead:
             return at
         run = data[at:end]
         lines = run.count(b"\n")

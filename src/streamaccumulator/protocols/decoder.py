@@ -25,6 +25,7 @@ Sink = Callable[[int], Emit]
 C = TypeVar("C", bound=msgspec.Struct)
 
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+FAULTS = (StreamError, Unreadable, LimitHit)
 HEAD = 256
 """Bytes of an unreadable frame that are kept to look at."""
 
@@ -47,6 +48,8 @@ class Decoder(Generic[C]):
         self._decode: Callable[[bytes], C] = self._typed.decode
         self._source: bytes | dict[str, Any] = b""
         self._shared: dict[type, ChatStreamEvent] = {}
+        self.faults: list[ChatStreamEvent] = []
+        """What went wrong for all choices so far, for one that comes late; not more than one choice would keep."""
         self._torn = False
         self.silent = True
         """True until something came that is more than a keep-alive."""
@@ -102,9 +105,11 @@ class Decoder(Generic[C]):
         """The wire's end mark that is no finish reason: `[DONE]`."""
 
     def to_all(self, event: ChatStreamEvent) -> None:
-        """An event that belongs to every choice; Started and Usage also reach a choice that comes late."""
+        """An event that belongs to every choice; who answers, usage and faults also reach a choice that comes late."""
         if isinstance(event, Started | Usage):
             self._shared[type(event)] = event
+        elif isinstance(event, FAULTS) and len(self.faults) <= self._limits.errors:
+            self.faults.append(event)
         if not isinstance(event, Notice):
             self.silent = False
         for emit in self._emits.values():
@@ -118,7 +123,7 @@ class Decoder(Generic[C]):
                 return None
             emit = self._sink(choice)
             self._emits[choice] = SurrogateJoiner(emit) if self._torn else emit
-            for event in self._shared.values():
+            for event in (*self._shared.values(), *self.faults):
                 self._emits[choice](event)
         return self._emits[choice]
 

@@ -38,8 +38,10 @@ class SurrogateJoiner:
         if isinstance(event, _Delta):
             self._join(event)
             return
-        if isinstance(event, Finish | PartEnd | ToolCallEnd):
+        if isinstance(event, Finish):
             self.flush()
+        elif isinstance(event, PartEnd | ToolCallEnd):
+            self.flush(event.part if isinstance(event, PartEnd) else event.id)
         if isinstance(event, Usage) and (raw := mend_deeply(event.usage.raw)) != event.usage.raw:
             self._tell()
             event = Usage(msgspec.structs.replace(event.usage, raw=raw))
@@ -50,14 +52,15 @@ class SurrogateJoiner:
             self._tell()
         self._emit(msgspec.structs.replace(event, **changed) if changed else event)
 
-    def flush(self) -> None:
-        """The channels have ended: each half still held becomes U+FFFD."""
-        held, self._held = self._held, {}
-        for event in held.values():
+    def flush(self, of: object = ...) -> None:
+        """All channels have ended, or those of one part or call: each half still held becomes U+FFFD."""
+        for channel in [channel for channel in self._held if of is ... or channel[1] == of]:
             self._tell()
-            self._emit(msgspec.structs.replace(event, delta="\ufffd"))
+            self._emit(msgspec.structs.replace(self._held.pop(channel), delta="\ufffd"))
 
     def _join(self, event: _Delta) -> None:
+        if isinstance(event, BlockDelta) and is_torn(event.key):
+            event = msgspec.structs.replace(event, key=mend(event.key))
         where = (event.id,) if isinstance(event, ToolCallArgumentDelta) else (event.part, getattr(event, "key", None))
         channel = (type(event), *where)
         waiting = self._held.pop(channel, None)

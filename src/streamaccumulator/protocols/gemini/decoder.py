@@ -29,7 +29,7 @@ from ...messages import FinishReason
 from ..calls import CallBook, CallKey
 from ..counts import usage_of
 from ..decoder import Decoder, Sink, reason_of
-from ..raw import list_at, object_at
+from ..raw import object_at, objects_at
 from ..surrogates import Emit
 from .chunks import (
     FINISH_REASONS,
@@ -144,8 +144,8 @@ class GeminiDecoder(Decoder[Chunk]):
             self._finish(state, emit, str(candidate.finish_reason), candidate.finish_message)
 
     def _raw_candidate(self, at: int) -> Mapping[str, Any]:
-        candidates = list_at(self._untyped(), "candidates")
-        return candidates[at] if at < len(candidates) and isinstance(candidates[at], Mapping) else {}
+        candidates = objects_at(self._untyped(), "candidates")
+        return candidates[at] if at < len(candidates) else {}
 
     def _finish(self, state: CandidateState, emit: Emit, raw: str, message: str | None) -> None:
         reason = reason_of(FINISH_REASONS, raw)
@@ -163,8 +163,8 @@ class GeminiDecoder(Decoder[Chunk]):
             self._media(state, emit, blob, part)
             return
         candidate, at = place
-        parts = list_at(object_at(self._raw_candidate(candidate), "content"), "parts")
-        raw = parts[at] if at < len(parts) and isinstance(parts[at], Mapping) else {}
+        parts = objects_at(object_at(self._raw_candidate(candidate), "content"), "parts")
+        raw = parts[at] if at < len(parts) else {}
         kind = next((key for key in raw if key not in MODELLED_IN_PART), None)
         if kind is not None:
             state.open = None

@@ -300,10 +300,10 @@ class Items(msgspec.Struct):
             for at, content in enumerate(list_at(raw, key)):
                 if isinstance(content, Mapping):
                     self.content(emit, item, content, at, whole=True)
-        for part in item.parts.values():
-            self._end_part(emit, part)
         if again:
             return
+        for part in item.parts.values():
+            self._end_part(emit, part)
         modelled = MODELLED_IN_REASONING if item.kind == "reasoning" else MODELLED_IN_MESSAGE
         first = next(iter(item.parts.values()), None)
         encrypted = text_at(raw, "encrypted_content")
