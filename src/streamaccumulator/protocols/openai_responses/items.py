@@ -64,6 +64,8 @@ class ItemKey(msgspec.Struct):
     """What is remembered of one output item."""
 
     kind: str
+    at: int
+    """Its place among the items."""
     id: str | None = None
     parts: dict[tuple[str, int], PartKey] = {}
     """Its texts, by channel and index."""
@@ -191,7 +193,7 @@ class Items(msgspec.Struct):
         emit(Notice("resent_text_differs", message, f"part {where}" if isinstance(where, int) else str(where)))
 
     def new(self, kind: str, id: str | None, index: int | None) -> ItemKey:
-        item = ItemKey(kind, id)
+        item = ItemKey(kind, len(self.all), id)
         self.all.append(item)
         at = len(self.all) - 1
         self.by_index[at if index is None else index] = at
@@ -274,7 +276,7 @@ class Items(msgspec.Struct):
         if item.call is None:
             item.call = self.calls.open(emit, text_at(raw, "call_id"), None, CALLS[item.kind])
         if call_id := text_at(raw, "call_id"):
-            self.by_call_id.setdefault(call_id, next(at for at, one in enumerate(self.all) if one is item))
+            self.by_call_id.setdefault(call_id, item.at)
         if name := text_at(raw, "name"):
             self.calls.name(emit, item.call, name)
         self.whole_arguments(emit, item, raw.get("input" if item.kind == "custom_tool_call" else "arguments"))
