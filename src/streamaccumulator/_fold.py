@@ -100,8 +100,8 @@ def read_all(source: Any, fold: Fold) -> None:
             _sources.close_sync(items, source)
 
 
-async def aread_all(source: Any, fold: Fold) -> None:
-    items = _sources.read_async(source)
+async def aread_all(source: Any, fold: Fold, idle_timeout: float | None = None) -> None:
+    items = _sources.read_async(source, idle_timeout)
     ended = False
     try:
         while not fold.stopped:

@@ -40,8 +40,33 @@ def read_sync(source: Any) -> Iterator[Any]:
         raise TypeError(_not_readable(source)) from None
 
 
-def read_async(source: Any) -> AsyncIterator[Any]:
-    """The items of any source, with `async for`. Raises TypeError if it is nothing that can be read."""
+def read_async(source: Any, idle_timeout: float | None = None) -> AsyncIterator[Any]:
+    """The items of any source, with `async for`. Raises TypeError if it is nothing that can be read.
+
+    With `idle_timeout` (seconds) waiting longer than that for an item raises TimeoutError.
+    """
+    items = _read_async(source)
+    return items if idle_timeout is None else _impatient(items, idle_timeout)
+
+
+async def _impatient(items: AsyncIterator[Any], seconds: float) -> AsyncIterator[Any]:
+    from asyncio import timeout  # whoever imports this library and does not wait pays nothing for it
+
+    try:
+        while True:
+            try:
+                async with timeout(seconds):
+                    item = await anext(items)
+            except StopAsyncIteration:
+                return
+            except TimeoutError as over:
+                raise TimeoutError(f"no data for {seconds:g} seconds") from over
+            yield item
+    finally:
+        await close_async(items)
+
+
+def _read_async(source: Any) -> AsyncIterator[Any]:
     if _is_only(source, "__iter__", "__aiter__"):
         return _waiting(read_sync(source))
     for method in ("aiter_bytes", "aiter_raw"):

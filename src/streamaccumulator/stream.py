@@ -164,10 +164,26 @@ class ChatStream(_Driver):
 
 class AsyncChatStream(_Driver):
     """As ChatStream, with `async for` and `async with`, for sources with `aiter_bytes`, `aiter_raw`, `content.iter_any`
-    or `__aiter__`; a source that needs no waiting is fine too. Cancellation passes through."""
+    or `__aiter__`; a source that needs no waiting is fine too. Cancellation passes through.
+
+    `idle_timeout`: seconds to wait for the next piece; longer is a Truncated of reason `idle_timeout`. None waits forever.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        protocol: str | Protocol = "auto",
+        *,
+        limits: Limits = Limits(),
+        parse_arguments: ParseArguments | None = None,
+        fail_fast: bool = False,
+        idle_timeout: float | None = None,
+    ) -> None:
+        self._idle_timeout = idle_timeout
+        super().__init__(source, protocol, limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast)
 
     def _open(self) -> None:
-        self._items = _sources.read_async(self._source)
+        self._items = _sources.read_async(self._source, self._idle_timeout)
 
     def __aiter__(self) -> AsyncIterator[ChatStreamEvent]:
         return self
@@ -241,10 +257,11 @@ async def aaccumulate(
     limits: Limits = Limits(),
     parse_arguments: ParseArguments | None = None,
     fail_fast: bool = False,
+    idle_timeout: float | None = None,
 ) -> AccumulatedResponse:
     """As `accumulate`, for whatever AsyncChatStream reads."""
     fold = Fold(protocol, limits, parse_arguments, fail_fast, content_type=_sources.content_type_of(source))
-    await aread_all(source, fold)
+    await aread_all(source, fold, idle_timeout)
     return fold.response(strict)
 
 
@@ -274,10 +291,11 @@ async def aaccumulate_choices(
     limits: Limits = Limits(),
     parse_arguments: ParseArguments | None = None,
     fail_fast: bool = False,
+    idle_timeout: float | None = None,
 ) -> dict[int, AccumulatedResponse]:
     """As `accumulate_choices`, for whatever AsyncChatStream reads."""
     fold = Fold(protocol, limits, parse_arguments, fail_fast, True, _sources.content_type_of(source))
-    await aread_all(source, fold)
+    await aread_all(source, fold, idle_timeout)
     return fold.responses(strict)
 
 

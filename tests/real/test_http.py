@@ -133,6 +133,40 @@ def test_the_clients_own_read_timeout_is_the_idle_timeout(client: Client) -> Non
     assert caught.value.response.text == "Hel"
 
 
+def test_a_stall_is_truncated_after_the_idle_timeout_and_nothing_stays_open() -> None:
+    async def one_call(url: str) -> AccumulatedResponse:
+        async with httpx2.AsyncClient(timeout=None) as client, client.stream("GET", url) as response:
+            return await aaccumulate(response, idle_timeout=0.2)
+
+    async def watched(url: str) -> AccumulatedResponse:
+        async with httpx2.AsyncClient(timeout=None) as client, client.stream("GET", url) as response:
+            async with AsyncChatStream(response, idle_timeout=0.2) as stream:
+                found = [event async for event in stream]
+            assert any(isinstance(event, TextDelta) for event in found)
+            assert response.is_closed
+            return await stream.finalize()
+
+    for read in (one_call, watched):
+        script = Script([])
+        script.pieces = _Then([delta(content="Hel")], script.release)
+        with serving(script) as url:
+            with pytest.raises(Truncated, match=r"no data for 0\.2 seconds") as caught:
+                asyncio.run(read(url))
+            script.release.set()
+        assert caught.value.reason == "idle_timeout"
+        assert caught.value.response is not None
+        assert caught.value.response.text == "Hel"
+
+
+def test_a_stream_that_keeps_coming_never_meets_the_idle_timeout() -> None:
+    async def read(url: str) -> AccumulatedResponse:
+        async with httpx2.AsyncClient() as client, client.stream("GET", url) as response:
+            return await aaccumulate(response, idle_timeout=5)
+
+    with serving(Script(list(cuts(CAPTURE, 1000)))) as url:
+        assert asyncio.run(read(url)) == WHOLE
+
+
 class _Then(list[bytes]):
     """Pieces, then a wait until the test is done."""
 
