@@ -32,9 +32,10 @@ ARROWS: dict[str, set[str]] = {
     "_stream_decoder": {"protocols", "framing", *FOUNDATION},
     "_sources": {"_log"},
     "_fold": {"_stream_decoder", "_sources", "accumulator", "protocols", *FOUNDATION},
+    "_tee": {"_fold", "_stream_decoder", "_sources", "accumulator", "protocols", *FOUNDATION},
     "stream": {"_fold", "_stream_decoder", "_sources", "_parts", "accumulator", "protocols", "framing", *FOUNDATION},
     "cli": {"stream", "__init__", *FOUNDATION},
-    "__init__": {"stream", "_stream_decoder", "_parts", "accumulator", "protocols", "framing", *FOUNDATION},
+    "__init__": {"stream", "_tee", "_stream_decoder", "_parts", "accumulator", "protocols", "framing", *FOUNDATION},
 }
 """For each room (a module or a folder of the package) the rooms it may import. Nothing imports `cli`."""
 

@@ -2,6 +2,7 @@
 
 from ._parts import ToolCallView
 from ._stream_decoder import StreamDecoder
+from ._tee import atee, tee
 from .accumulator import ParseArguments, StreamAccumulator
 from .errors import (
     AccumulatorClosed,
@@ -141,5 +142,7 @@ __all__ = [
     "aaccumulate_choices",
     "accumulate",
     "accumulate_choices",
+    "atee",
     "parse_response",
+    "tee",
 ]
