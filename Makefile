@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types check bench clean
+.PHONY: help demo test lint types check bench fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F '\t' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -38,6 +38,9 @@ check: lint types test ## everything that continuous integration checks
 
 bench: $(VENV)/dev-ready ## measure against the floor, as ratios
 	$(BIN)/python -m benchmarks
+
+fuzz: $(VENV)/dev-ready ## feed mutated streams to every promise, for SECONDS (60)
+	$(BIN)/python -m fuzz --seconds $(or $(SECONDS),60) --seed $(or $(SEED),0)
 
 clean: ## remove the virtual environment and all caches
 	rm -rf .venv* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,100 @@
+"""One target a promise: each takes a protocol, the bytes of a stream and a source of chance, and raises if it is broken."""
+
+import contextlib
+import copy
+import pickle
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from streamaccumulator import (
+    AccumulatedResponse,
+    AccumulatorError,
+    ChatStream,
+    Limits,
+    StreamAccumulator,
+    StreamDecoder,
+    accumulate,
+    accumulate_choices,
+    parse_response,
+)
+from streamaccumulator.events import encode_event
+from streamaccumulator.framing.aws_event_stream import AWSEventStreamFramer
+from streamaccumulator.framing.frames import Framer
+from streamaccumulator.framing.json_array import JSONArrayFramer
+from streamaccumulator.framing.ndjson import NDJSONFramer
+from streamaccumulator.framing.sse import SSEFramer
+from streamaccumulator.protocols import names
+
+from .mutate import chopped
+
+Target = Callable[[str, bytes, Random], None]
+SMALL = Limits(frame_bytes=700, message_bytes=900, arguments_bytes=60, tool_calls=3, parts=6, json_depth=6, errors=3, choices=2)
+
+
+def _named(protocol: str, rng: Random) -> str:
+    return protocol if protocol in names() and rng.random() < 0.6 else rng.choice(["auto", *names()])
+
+
+def framing(protocol: str, data: bytes, rng: Random) -> None:
+    """How the bytes are cut never changes the frames, nor what is told of them."""
+    limits = rng.choice([Limits(), Limits(frame_bytes=100)])
+    for kind in (SSEFramer, NDJSONFramer, JSONArrayFramer, AWSEventStreamFramer):
+        whole = _frames(kind, [data], limits)
+        assert _frames(kind, chopped(data, rng), limits) == whole, kind.__name__
+
+
+def _frames(kind: type[Framer], pieces: Any, limits: Limits) -> list[Any]:
+    found: list[Any] = []
+    framer = kind(lambda *frame: found.append(frame), found.append, limits)
+    for piece in pieces:
+        framer.feed(piece)
+    framer.close()
+    return found
+
+
+def pipeline(protocol: str, data: bytes, rng: Random) -> None:
+    """A response or an AccumulatorError; the same whole, cut, watched, replayed, written down and read back."""
+    name, limits = _named(protocol, rng), rng.choice([Limits(), Limits(), SMALL])
+    response = accumulate(data, name, strict=False, limits=limits)
+    assert accumulate(chopped(data, rng), name, strict=False, limits=limits) == response, "cut"
+    decoder, events = StreamDecoder(name, limits=limits), []
+    for piece in chopped(data, rng):
+        events += decoder.feed(piece)
+    events += decoder.close()
+    accumulator = StreamAccumulator(limits=limits)
+    for event in events:
+        accumulator.observe(event)
+        accumulator.snapshot()
+    assert accumulator.finalize(strict=False) == response, "replayed and looked at"
+    assert AccumulatedResponse.from_json(response.to_json()) == response, "JSON"
+    assert AccumulatedResponse.from_dict(response.to_dict()) == response, "dict"
+    assert pickle.loads(pickle.dumps(response)) == copy.deepcopy(response) == response, "pickle, copy"
+    lines = b"".join([encode_event(event) + b"\n" for event in events])
+    if response.message.content:
+        assert accumulate(lines, "events", strict=False, limits=Limits()).text.startswith(response.text), "events written down"
+    raised = False
+    with contextlib.suppress(AccumulatorError):
+        raised = True
+        accumulate(data, name, limits=limits)
+        raised = False
+    assert raised == bool(response.errors)
+    assert response.complete is False or (response.raw_finish_reason is not None and not response.errors)
+
+
+def drivers(protocol: str, data: bytes, rng: Random) -> None:
+    """Every way of reading gives the same: events one by one, all choices, an unstreamed body, a tool's view."""
+    name = _named(protocol, rng)
+    with ChatStream(chopped(data, rng), name) as stream:
+        for _ in stream:
+            for id in stream.accumulator.open_calls:
+                assert stream.tool_call(id).state == "open"
+    response = accumulate(data, name, strict=False)
+    assert stream.finalize(strict=False) == response
+    every = accumulate_choices(data, name, strict=False)
+    assert accumulate_choices(chopped(data, rng), name, strict=False) == every
+    body = parse_response(data, name, strict=False)
+    assert AccumulatedResponse.from_json(body.to_json()) == body
+
+
+TARGETS: dict[str, Target] = {target.__name__: target for target in (framing, pipeline, drivers)}
