@@ -84,3 +84,9 @@ def test_the_cut_of_any_bytes_never_matters(pieces: list[bytes]) -> None:
 def test_a_frame_over_the_limit_is_told_once_and_ends_all(kind: type[Framer], size: int) -> None:
     data = b'{"a":1}\n{"b":"' + b"x" * 100 + b'"}\n{"c":1}\n'
     assert framed(kind, data, size, Limits(frame_bytes=99)) == [(b'{"a":1}', 0), LimitHit("frame_bytes", 100)]
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+def test_a_first_line_that_is_no_document_begins_one_that_is_spread_over_lines(size: int) -> None:
+    assert framed(NDJSONFramer, b'{"a": {\r\n"b": 1}}\r\n{"c": 2}', size) == [(b'{"a": {\n\n"b": 1}}', 0), (b'{"c": 2}', 20)]
+    assert framed(NDJSONFramer, b"oops\r" + b"x" * 200 + b"\n{}", size, Limits(frame_bytes=99))[-1] == LimitHit("frame_bytes", 100)

@@ -26,11 +26,11 @@ class NDJSONFramer(Framer):
 
     def feed(self, data: bytes) -> None:
         """Hand out the lines that these bytes complete."""
+        if b"\r" in data:
+            data = data.replace(b"\r", b"\n")
         if self._documents is not None:
             self._documents.feed(data)
             return
-        if b"\r" in data:
-            data = data.replace(b"\r", b"\n")
         if not self._start and not self._dead:
             data = self._first_line(data)
         *lines, rest = data.split(b"\n")
@@ -49,7 +49,7 @@ class NDJSONFramer(Framer):
         """A first line that ends in no bracket begins a document spread over lines: all is read as documents."""
         end = data.find(b"\n")
         first = bytes(self._line) + data[: max(end, 0)] if end >= 0 else b""
-        if not first.strip(BLANK) or first.rstrip().endswith((b"}", b"]")):
+        if not first.strip(BLANK) or first.rstrip().endswith((b"}", b"]")) or len(first) > self._limit:
             return data
         self._documents = JSONArrayFramer(lambda *frame: self.on_frame(*frame), self._emit, self._limits)
         self._documents.feed(bytes(self._line) + data)
