@@ -71,8 +71,8 @@ def pipeline(protocol: str, data: bytes, rng: Random) -> None:
     assert AccumulatedResponse.from_dict(response.to_dict()) == response, "dict"
     assert pickle.loads(pickle.dumps(response)) == copy.deepcopy(response) == response, "pickle, copy"
     lines = b"".join([encode_event(event) + b"\n" for event in events])
-    if response.message.content:
-        assert accumulate(lines, "events", strict=False, limits=Limits()).text.startswith(response.text), "events written down"
+    if response.message.content and limits == Limits():
+        assert accumulate(lines, "events", strict=False) == response, "events written down"
     raised = False
     with contextlib.suppress(AccumulatorError):
         raised = True
