@@ -46,10 +46,10 @@ def read_async(source: Any, idle_timeout: float | None = None) -> AsyncIterator[
     With `idle_timeout` (seconds) waiting longer than that for an item raises TimeoutError.
     """
     items = _read_async(source)
-    return items if idle_timeout is None else _impatient(items, idle_timeout)
+    return items if idle_timeout is None else _impatient(items, source, idle_timeout)
 
 
-async def _impatient(items: AsyncIterator[Any], seconds: float) -> AsyncIterator[Any]:
+async def _impatient(items: AsyncIterator[Any], source: Any, seconds: float) -> AsyncIterator[Any]:
     from asyncio import timeout  # whoever imports this library and does not wait pays nothing for it
 
     try:
@@ -63,7 +63,8 @@ async def _impatient(items: AsyncIterator[Any], seconds: float) -> AsyncIterator
                 raise TimeoutError(f"no data for {seconds:g} seconds") from over
             yield item
     finally:
-        await close_async(items)
+        if items is not source:  # which whoever opened it closes
+            await close_async(items)
 
 
 def _read_async(source: Any) -> AsyncIterator[Any]:

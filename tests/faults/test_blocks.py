@@ -44,7 +44,9 @@ def test_b022_a_text_block_may_start_without_text() -> None:
 def test_b023_text_in_the_start_of_a_block_counts() -> None:
     response = message(block(0, text_delta(" there"), type="text", text="Hi"))
     assert (response.text, response.message.content) == ("Hi there", (TextPart("Hi there"),))
-    assert message(block(0, text_delta("Hi"), type="text", text="Hi")).text == "HiHi"
+    assert response.diagnostics == ()
+    repeated = message(block(0, text_delta("Hi"), text_delta("Hi"), type="text", text="Hi"))
+    assert (repeated.text, codes(repeated)) == ("HiHiHi", {"repeated_text"})
 
 
 def test_b024_a_delta_for_a_block_that_never_started_opens_it() -> None:

@@ -68,6 +68,20 @@ def test_b161_a_stall_ends_as_truncated_with_what_came_and_closes(read: Callable
     assert asyncio.run(stall())
 
 
+def test_b159_a_source_is_closed_once_also_with_a_limit() -> None:
+    async def leave(limit: float | None, stalls: bool, early: bool) -> int:
+        source = Slow([delta(content="a"), finish("stop")], 1, stalls=stalls)
+        async with AsyncChatStream(source, "openai-chat", idle_timeout=limit) as stream:
+            async for _ in stream:
+                if early:
+                    break
+        return source.closed
+
+    for limit, stalls in ((None, False), (LIMIT, False), (LIMIT, True)):
+        for early in (True, False):
+            assert asyncio.run(leave(limit, stalls, early)) == 1
+
+
 def test_b125_comments_are_signs_of_life() -> None:
     async def prefill() -> str:
         pieces = [b": OPENROUTER PROCESSING\n\n", b":\n\n", b": ping\n\n", delta(content="a"), finish("stop")]

@@ -29,6 +29,7 @@ from ...limits import Limits
 from ..calls import CallBook, CallKey
 from ..counts import usage_of
 from ..decoder import Decoder, Sink
+from ..raw import text_at
 from .chunks import (
     FINISH_REASONS,
     MODELLED_IN_DELTA,
@@ -48,6 +49,8 @@ class Block(msgspec.Struct):
     opaque: bool = False
     """Whether it is a block that we do not model."""
     input: dict[str, Any] | None = None
+    begun: str | None = None
+    """The text it started with, until its first delta."""
 
 
 class State(msgspec.Struct):
@@ -107,6 +110,8 @@ class AnthropicMessagesDecoder(Decoder[Event]):
             return
         if kind == "text_delta":
             if delta.text:
+                if block.begun is not None:
+                    self._compare(block, delta.text)
                 self._emits[0](TextDelta(delta.text, block.part))
         elif kind == "input_json_delta":
             if delta.partial_json:
@@ -121,6 +126,12 @@ class AnthropicMessagesDecoder(Decoder[Event]):
             self._emits[0](Citation(delta.citation, block.part))
         else:
             self._unknown_delta(block, kind)
+
+    def _compare(self, block: Block, text: str) -> None:
+        """A server may give a block its first text at its start, and then again as a delta: told, and never taken out."""
+        if text == block.begun:
+            self._emits[0](Notice("repeated_text", "the first delta of a block repeats the text it started with; both were kept"))
+        block.begun = None
 
     def _message_start(self, chunk: Event) -> None:
         if isinstance(chunk.message, Message):
@@ -206,6 +217,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         emit = self._emits[0]
         if kind == "text":
             self._emit_text(raw, "text", TextDelta, block.part)
+            block.begun = text_at(raw, "text")
             citations = raw.get("citations")
             for citation in citations if isinstance(citations, list) else ():
                 if isinstance(citation, dict):
