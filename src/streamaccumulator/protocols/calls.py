@@ -25,15 +25,13 @@ class CallKey(msgspec.Struct):
     id: str
     wire_id: str | None = None
     name: str | None = None
-    at: int = 0
-    """Its place among the calls."""
     ended: bool = False
     blank: bool = True
     """Whether no argument text came."""
 
 
 class CallBook(msgspec.Struct):
-    """The calls of one choice, in the order in which they started."""
+    """The calls of one choice, in the order in which they started. A call is named by its place among them."""
 
     calls: list[CallKey] = []
     at_index: dict[int, int] = {}
@@ -45,26 +43,25 @@ class CallBook(msgspec.Struct):
     """The call that was opened or written last."""
     minted: int = 0
 
-    def fragment(self, emit: Emit, index: int | None, wire_id: str | None, name: str | None, kind: str = "function") -> CallKey:
+    def fragment(self, emit: Emit, index: int | None, wire_id: str | None, name: str | None, kind: str = "function") -> int:
         """The call of one fragment, opened if it is a new one; what is new about it is written to `emit`."""
         wire_id, name = whole(wire_id) if wire_id else None, name or None
         at = self._which(emit, index, wire_id, name)
         if at is None:
-            self.open(emit, wire_id, name, kind)
-            at = len(self.calls) - 1
+            at = self.open(emit, wire_id, name, kind)
         call = self.calls[at]
         self.latest = at
         if index is not None:
             self.at_index[index] = at
         if name:
-            self.name(emit, call, name)
+            self.name(emit, at, name)
         if wire_id and call.wire_id is None:
             call.wire_id = wire_id
             self.of_wire_id[wire_id] = at
             emit(Notice("late_id", "a call's id came after its start; the minted id stays", call.id))
-        return call
+        return at
 
-    def open(self, emit: Emit, wire_id: str | None, name: str | None, kind: str = "function") -> CallKey:
+    def open(self, emit: Emit, wire_id: str | None, name: str | None, kind: str = "function") -> int:
         """A new call, where the wire says itself that it is one."""
         wire_id, name = whole(wire_id or "") or None, name or None
         minted = wire_id is None or wire_id in self.ids
@@ -72,38 +69,44 @@ class CallBook(msgspec.Struct):
             emit(Notice("duplicate_id", f"the id {wire_id[:80]!r} was taken already; the later call got another"))
         id = self._mint() if minted or wire_id is None else wire_id
         self.ids.add(id)
-        call = CallKey(id, wire_id, name, len(self.calls))
-        self.calls.append(call)
-        self.unended[call.at] = None
-        self.latest = len(self.calls) - 1
+        self.latest = at = len(self.calls)
+        self.calls.append(CallKey(id, wire_id, name))
+        self.unended[at] = None
         if wire_id:
-            self.of_wire_id[wire_id] = self.latest
+            self.of_wire_id[wire_id] = at
         emit(ToolCallStart(id, name, kind, minted))
-        return call
+        return at
 
-    def name(self, emit: Emit, call: CallKey, name: str) -> None:
+    def id_of(self, at: int) -> str:
+        """The id by which events name a call."""
+        return self.calls[at].id
+
+    def name(self, emit: Emit, at: int, name: str) -> None:
         """A call's name, which may come late; the first counts."""
+        call = self.calls[at]
         if not call.name:
             call.name = name
             emit(ToolCallName(call.id, name))
         elif name != call.name:
             emit(Notice("name_conflict", f"a call to {call.name[:80]!r} was also named {name[:80]!r}; the first counts", call.id))
 
-    def write(self, emit: Emit, call: CallKey, given: str | Mapping[str, Any] | list[Any] | None) -> None:
+    def write(self, emit: Emit, at: int, given: str | Mapping[str, Any] | list[Any] | None) -> None:
         """More argument text of a call; after an end it opens again. An object is given as its canonical JSON."""
         delta = given if isinstance(given, str) else "" if given is None else to_bytes(given).decode()
         if delta:
+            call = self.calls[at]
             call.blank = False
             if call.ended:
                 call.ended = False
-                self.unended[call.at] = None
+                self.unended[at] = None
             emit(ToolCallArgumentDelta(call.id, delta))
 
-    def end(self, emit: Emit, call: CallKey) -> None:
+    def end(self, emit: Emit, at: int) -> None:
         """The call is whole."""
+        call = self.calls[at]
         if not call.ended:
             call.ended = True
-            self.unended.pop(call.at, None)
+            self.unended.pop(at, None)
             emit(ToolCallEnd(call.id))
 
     @property
@@ -115,7 +118,7 @@ class CallBook(msgspec.Struct):
         """Every open call is whole: all of them, or all but the one that was being written when a bound was reached."""
         for at in list(self.unended):
             if not (but_latest and at == self.latest):
-                self.end(emit, self.calls[at])
+                self.end(emit, at)
 
     def _which(self, emit: Emit, index: int | None, wire_id: str | None, name: str | None) -> int | None:
         known = self.of_wire_id.get(wire_id) if wire_id else None

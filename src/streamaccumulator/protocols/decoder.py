@@ -30,11 +30,30 @@ HEAD = 256
 """Bytes of an unreadable frame that are kept to look at."""
 
 
+class Nothing(msgspec.Struct):
+    """The state of a decoder that remembers nothing."""
+
+
+class Parts(msgspec.Struct):
+    """The base of a state that names parts: the numbers by which events name them, from 1 on."""
+
+    parts: int = 0
+    """Numbers given so far."""
+
+    def new_part(self) -> int:
+        """The next number."""
+        self.parts += 1
+        return self.parts
+
+
 class Decoder(Generic[C]):
     """The part that every protocol shares. A protocol says in `_read` what one chunk means."""
 
     chunk_type: ClassVar[type[msgspec.Struct]]
     """The wire struct of one payload: only the fields that are read."""
+    state_type: ClassVar[type[msgspec.Struct]] = Nothing
+    """What is remembered of one stream: one Struct of plain values, so that it can be saved. Keys, never content."""
+    state: msgspec.Struct
     _typed: ClassVar[msgspec.json.Decoder[Any]]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -42,6 +61,7 @@ class Decoder(Generic[C]):
         cls._typed = msgspec.json.Decoder(cls.chunk_type)
 
     def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
+        self.state = self.state_type()
         self._sink = sink
         self._limits = limits
         self._emits: dict[int, Emit] = {0: sink(0)}

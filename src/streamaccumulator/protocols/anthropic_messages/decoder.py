@@ -25,10 +25,9 @@ from ...events import (
     Unknown,
     Usage,
 )
-from ...limits import Limits
-from ..calls import CallBook, CallKey
+from ..calls import CallBook
 from ..counts import usage_of
-from ..decoder import Decoder, Sink
+from ..decoder import Decoder, Parts
 from ..raw import text_at
 from .chunks import (
     FINISH_REASONS,
@@ -45,7 +44,7 @@ class Block(msgspec.Struct):
     """What is remembered of one block: its part, its call, and an input that came with the start and may yet be replaced."""
 
     part: int
-    call: CallKey | None = None
+    call: int | None = None
     opaque: bool = False
     """Whether it is a block that we do not model."""
     input: dict[str, Any] | None = None
@@ -53,7 +52,7 @@ class Block(msgspec.Struct):
     """The text it started with, until its first delta."""
 
 
-class State(msgspec.Struct):
+class State(Parts):
     """What is remembered of one stream."""
 
     id: str | None = None
@@ -61,7 +60,6 @@ class State(msgspec.Struct):
     messages: int = 0
     """How many messages have started."""
     blocks: dict[int, Block] = {}
-    parts: int = 0
     calls: CallBook = msgspec.field(default_factory=CallBook)
 
 
@@ -69,10 +67,8 @@ class AnthropicMessagesDecoder(Decoder[Event]):
     """See the module. One stream, one message."""
 
     chunk_type = Event
-
-    def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
-        super().__init__(sink, limits)
-        self.state = State()
+    state_type = State
+    state: State
 
     def _read(self, chunk: Event, event: str) -> None:
         kind = chunk.type or event
@@ -203,8 +199,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         """Start a block with whatever its start already holds."""
         emit = self._emits[0]
         self._start_if_lost()
-        self.state.parts += 1
-        block = Block(self.state.parts)
+        block = Block(self.state.new_part())
         kind = str(raw.get("type"))
         if kind in _MODELLED:
             self._open_modelled(block, raw, kind)
@@ -231,7 +226,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
             self._open_call(block, raw)
         rest = {key: value for key, value in raw.items() if key not in _MODELLED[kind] and value is not None}
         if rest:
-            emit(Extra(None, rest, block.call.id) if block.call is not None else Extra(block.part, rest))
+            emit(Extra(None, rest, self.state.calls.id_of(block.call)) if block.call is not None else Extra(block.part, rest))
 
     def _emit_text(self, raw: Mapping[str, Any], key: str, event: Callable[[str, int], Any], part: int) -> None:
         text = raw.get(key)
@@ -268,8 +263,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         self._start_if_lost()
         index = chunk.index or 0
         self._emits[0](Notice("block_not_started", "a delta came for a block that never started; it opens one", f"block {index}"))
-        self.state.parts += 1
-        block = self.state.blocks[index] = Block(self.state.parts)
+        block = self.state.blocks[index] = Block(self.state.new_part())
         return block
 
     def _unknown_delta(self, block: Block, kind: str | None) -> None:

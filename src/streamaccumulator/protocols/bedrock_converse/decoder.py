@@ -26,10 +26,9 @@ from ...events import (
     Unknown,
     Usage,
 )
-from ...limits import Limits
-from ..calls import CallBook, CallKey
+from ..calls import CallBook
 from ..counts import usage_of
-from ..decoder import Decoder, Sink
+from ..decoder import Decoder, Parts
 from ..lenient import lenient
 from ..raw import object_at, objects_at, text_at
 from .chunks import FINISH_REASONS, MODELLED, USAGE_PATHS, Chunk, Delta, Event, Reasoning
@@ -39,7 +38,7 @@ class Block(msgspec.Struct):
     """What is remembered of one block."""
 
     part: int
-    call: CallKey | None = None
+    call: int | None = None
     mime: str | None = None
     """The type of an image."""
     opaque: bool = False
@@ -48,12 +47,11 @@ class Block(msgspec.Struct):
     """Entries of a tool's result so far, which are given as the text of one JSON list."""
 
 
-class State(msgspec.Struct):
+class State(Parts):
     """What is remembered of one stream."""
 
     started: bool = False
     blocks: dict[int, Block] = {}
-    parts: int = 0
     calls: CallBook = msgspec.field(default_factory=CallBook)
 
 
@@ -61,10 +59,8 @@ class BedrockConverseDecoder(Decoder[Chunk]):
     """See the module. One stream, one message."""
 
     chunk_type = Chunk
-
-    def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
-        super().__init__(sink, limits)
-        self.state = State()
+    state_type = State
+    state: State
 
     def _read(self, chunk: Chunk, event: str) -> None:
         kind, fields, raw_key = _named(chunk, event)
@@ -133,8 +129,7 @@ class BedrockConverseDecoder(Decoder[Chunk]):
     # ---- Blocks.
 
     def _new_block(self) -> Block:
-        self.state.parts += 1
-        return Block(self.state.parts)
+        return Block(self.state.new_part())
 
     def _open(self, start: Mapping[str, Any]) -> Block:
         """Start a block that says what it is: a call, or a tool that the provider runs, or its result."""
@@ -156,7 +151,7 @@ class BedrockConverseDecoder(Decoder[Chunk]):
         )
         rest = {key: value for key, value in said.items() if key not in _MODELLED_IN_CALL}
         if rest:
-            self._emits[0](Extra(None, rest, block.call.id))
+            self._emits[0](Extra(None, rest, self.state.calls.id_of(block.call)))
         return block
 
     def _delta(self, block: Block, delta: Delta, raw_key: str) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 import msgspec
 
 from ...events import Citation, Extra, LogProbs, PartEnd, ReasoningDelta, Started, TextDelta, Usage
-from ...limits import Limits
 from ..calls import CallBook
 from ..counts import usage_of
-from ..decoder import Decoder, Sink
+from ..decoder import Decoder, Parts
 from .chunks import (
     FINISH_REASONS,
     MODELLED,
@@ -26,12 +25,11 @@ from .chunks import (
 )
 
 
-class State(msgspec.Struct):
+class State(Parts):
     """What is remembered of one stream."""
 
     started: bool = False
     id: str | None = None
-    parts: int = 0
     contents: dict[int, int] = {}
     """The part of each content, by its index."""
     plan: int | None = None
@@ -42,10 +40,8 @@ class CohereDecoder(Decoder[Event]):
     """See the module. One stream, one message."""
 
     chunk_type = Event
-
-    def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
-        super().__init__(sink, limits)
-        self.state = State()
+    state_type = State
+    state: State
 
     def _read(self, chunk: Event, event: str) -> None:
         kind = chunk.type or event
@@ -68,14 +64,14 @@ class CohereDecoder(Decoder[Event]):
         """The id, which was read; contents and calls are empty lists."""
 
     def _content_start(self, chunk: Event, message: Message) -> None:
-        self.state.contents[chunk.index or 0] = self._new_part()
+        self.state.contents[chunk.index or 0] = self.state.new_part()
         self._content_delta(chunk, message)
 
     def _content_delta(self, chunk: Event, message: Message) -> None:
         index = chunk.index or 0
         part = self.state.contents.get(index)
         if part is None:
-            part = self.state.contents[index] = self._new_part()
+            part = self.state.contents[index] = self.state.new_part()
         if isinstance(message.content, Content):
             self._content(message.content, part)
         if chunk.logprobs:
@@ -90,7 +86,7 @@ class CohereDecoder(Decoder[Event]):
         if message.tool_plan:
             opened = self.state.plan is None
             if self.state.plan is None:
-                self.state.plan = self._new_part()
+                self.state.plan = self.state.new_part()
             self._emits[0](ReasoningDelta(message.tool_plan, self.state.plan))
             if opened:
                 self._emits[0](Extra(self.state.plan, {"field": "tool_plan"}))
@@ -102,7 +98,7 @@ class CohereDecoder(Decoder[Event]):
     def _call_end(self, chunk: Event, message: Message) -> None:
         at = self.state.calls.at_index.get(chunk.index or 0)
         if at is not None:
-            self.state.calls.end(self._emits[0], self.state.calls.calls[at])
+            self.state.calls.end(self._emits[0], at)
 
     def _citation(self, chunk: Event, message: Message) -> None:
         for citation in message.citations if isinstance(message.citations, list) else [message.citations]:
@@ -153,7 +149,7 @@ class CohereDecoder(Decoder[Event]):
             self._tool_plan(chunk, message)
         contents = message.content if isinstance(message.content, list) else []
         for at, content in enumerate([Content("text", message.content)] if isinstance(message.content, str) else contents):
-            self.state.contents[at] = part = self._new_part()
+            self.state.contents[at] = part = self.state.new_part()
             self._content(content, part)
             self._emits[0](PartEnd(part))
         self._citation(chunk, message)
@@ -162,10 +158,6 @@ class CohereDecoder(Decoder[Event]):
         self.state.calls.end_all(self._emits[0])
         self._keep_unmodelled(MODELLED, self._untyped(), self._emits[0])
         self._end(chunk.finish_reason, chunk.usage)
-
-    def _new_part(self) -> int:
-        self.state.parts += 1
-        return self.state.parts
 
 
 _READERS: dict[str, Callable[[CohereDecoder, Event, Message], None]] = {

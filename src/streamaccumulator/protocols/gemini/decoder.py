@@ -24,11 +24,10 @@ from ...events import (
     TextDelta,
     Usage,
 )
-from ...limits import Limits
 from ...messages import FinishReason
-from ..calls import CallBook, CallKey
+from ..calls import CallBook
 from ..counts import usage_of
-from ..decoder import Decoder, Sink, reason_of
+from ..decoder import Decoder, Parts, reason_of
 from ..raw import object_at, objects_at
 from ..surrogates import Emit
 from .chunks import (
@@ -48,16 +47,14 @@ from .chunks import (
 from .partial_args import PartialArgs, steps_of
 
 
-class CandidateState(msgspec.Struct):
+class CandidateState(Parts):
     """What is remembered of one candidate."""
 
     calls: CallBook = msgspec.field(default_factory=CallBook)
-    parts: int = 0
-    """Numbers given to parts so far."""
     open: int | None = None
     """The part that more text of its kind belongs to."""
     open_is_thought: bool = False
-    growing: CallKey | None = None
+    growing: int | None = None
     """The call whose arguments come in pieces."""
     pieces: PartialArgs = msgspec.field(default_factory=PartialArgs)
 
@@ -73,10 +70,8 @@ class GeminiDecoder(Decoder[Chunk]):
     """See the module. One stream, any number of candidates."""
 
     chunk_type = Chunk
-
-    def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
-        super().__init__(sink, limits)
-        self.state = State()
+    state_type = State
+    state: State
 
     @property
     def choices(self) -> set[int]:
@@ -168,7 +163,7 @@ class GeminiDecoder(Decoder[Chunk]):
         kind = next((key for key in raw if key not in MODELLED_IN_PART), None)
         if kind is not None:
             state.open = None
-            emit(ProviderBlock(kind, dict(raw), self._new_part(state)))
+            emit(ProviderBlock(kind, dict(raw), state.new_part()))
         elif part.thought_signature:
             self._text(state, emit, part)
 
@@ -187,7 +182,7 @@ class GeminiDecoder(Decoder[Chunk]):
         if part.thought_signature or state.open is None or state.open_is_thought is not thought:
             if not part.text and not part.thought_signature:
                 return
-            state.open, state.open_is_thought = self._new_part(state), thought
+            state.open, state.open_is_thought = state.new_part(), thought
         if part.text:
             emit(ReasoningDelta(part.text, state.open) if thought else TextDelta(part.text, state.open))
             if part.part_metadata:
@@ -201,7 +196,7 @@ class GeminiDecoder(Decoder[Chunk]):
             state.open = None
 
     def _media(self, state: CandidateState, emit: Emit, blob: Blob, part: Part) -> None:
-        number = self._new_part(state)
+        number = state.new_part()
         state.open = None
         kind = (blob.mime_type or "file").partition("/")[0]
         emit(MediaDelta(kind, blob.mime_type, blob.data or blob.file_uri or "", number))
@@ -210,24 +205,20 @@ class GeminiDecoder(Decoder[Chunk]):
             emit(Extra(number, kept))
         self._beside(emit, part, number)
 
-    def _new_part(self, state: CandidateState) -> int:
-        state.parts += 1
-        return state.parts
-
     # ---- Function calls.
 
     def _function_call(self, state: CandidateState, emit: Emit, call: FunctionCall, signature: str | None) -> None:
         """A whole call, or with `willContinue` the start of one, or more of the one that grows."""
         state.open = None
         key = state.growing
-        if key is None or (call.name and not (call.id and call.id == key.wire_id)):
+        if key is None or (call.name and not (call.id and call.id == state.calls.calls[key].wire_id)):
             self._end_growing(state, emit)
             if call == _END_MARK:
                 return
             key = state.growing = state.calls.open(emit, call.id, call.name)
             state.pieces = PartialArgs(given=call.args or {})
         if signature:
-            emit(Extra(None, {"thoughtSignature": signature}, key.id))
+            emit(Extra(None, {"thoughtSignature": signature}, state.calls.id_of(key)))
         for piece in call.partial_args or ():
             self._grow(state, emit, piece)
         if not call.will_continue:

@@ -18,10 +18,9 @@ from ...events import (
     Unknown,
     Usage,
 )
-from ...limits import Limits
-from ..calls import CallBook, CallKey
+from ..calls import CallBook
 from ..counts import usage_of
-from ..decoder import Decoder, Sink
+from ..decoder import Decoder, Parts
 from ..raw import object_at, objects_at, text_at
 from .chunks import FINISH_REASONS, MODELLED_IN_INTERACTION, USAGE_PATHS, Delta, Event
 
@@ -31,15 +30,14 @@ class Step(msgspec.Struct):
 
     kind: str
     part: int
-    call: CallKey | None = None
+    call: int | None = None
 
 
-class State(msgspec.Struct):
+class State(Parts):
     """What is remembered of one stream."""
 
     known: Started | None = None
     steps: dict[int, Step] = {}
-    parts: int = 0
     calls: CallBook = msgspec.field(default_factory=CallBook)
 
 
@@ -47,10 +45,8 @@ class GeminiInteractionsDecoder(Decoder[Event]):
     """See the module. One stream, one interaction."""
 
     chunk_type = Event
-
-    def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
-        super().__init__(sink, limits)
-        self.state = State()
+    state_type = State
+    state: State
 
     def _read(self, chunk: Event, event: str) -> None:
         kind = chunk.event_type or event
@@ -100,8 +96,7 @@ class GeminiInteractionsDecoder(Decoder[Event]):
 
     def _open(self, raw: Mapping[str, Any]) -> Step:
         """Start a step with whatever its start already holds."""
-        self.state.parts += 1
-        step = Step(str(raw.get("type")), self.state.parts)
+        step = Step(str(raw.get("type")), self.state.new_part())
         if step.kind == "function_call":
             self._open_call(step, raw)
         elif step.kind in ("thought", "model_output", "text"):
@@ -147,7 +142,9 @@ class GeminiInteractionsDecoder(Decoder[Event]):
         data = {key: value for key, value in object_at(self._untyped(), "delta").items() if key != "type"}
         if data:
             ours = step.kind in ("thought", "model_output", "function_call")
-            self._emits[0](Extra(None if ours else step.part, data, step.call.id if step.call is not None else None))
+            self._emits[0](
+                Extra(None if ours else step.part, data, self.state.calls.id_of(step.call) if step.call is not None else None)
+            )
 
     def _content(self, step: Step, content: Mapping[str, Any]) -> None:
         if text := text_at(content, "text"):
@@ -161,8 +158,7 @@ class GeminiInteractionsDecoder(Decoder[Event]):
         data = text_at(content, "data") or text_at(content, "uri")
         if data:
             self._emits[0](MediaDelta(str(content.get("type")), text_at(content, "mime_type"), data, step.part))
-            self.state.parts += 1
-            step.part = self.state.parts
+            step.part = self.state.new_part()
 
     def _cite(self, step: Step, delta: Delta) -> None:
         for citation in delta.annotations or ():
@@ -175,7 +171,7 @@ class GeminiInteractionsDecoder(Decoder[Event]):
         if step.kind == "thought":
             self._emits[0](ReasoningSignature(signature, step.part))
         elif step.call is not None:
-            self._emits[0](Extra(None, {"signature": signature}, step.call.id))
+            self._emits[0](Extra(None, {"signature": signature}, self.state.calls.id_of(step.call)))
         else:
             self._emits[0](Extra(step.part, {"signature": signature}))
 

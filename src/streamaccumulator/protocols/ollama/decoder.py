@@ -7,10 +7,9 @@ A call comes whole, its arguments an object; calls without an id, or several at 
 import msgspec
 
 from ...events import LogProbs, MediaDelta, ReasoningDelta, Started, TextDelta, Usage
-from ...limits import Limits
 from ..calls import CallBook
 from ..counts import usage_of
-from ..decoder import Decoder, Sink
+from ..decoder import Decoder
 from .chunks import COUNTS, FINISH_REASONS, MODELLED, USAGE_PATHS, Chunk, ToolCall
 
 
@@ -26,10 +25,8 @@ class OllamaDecoder(Decoder[Chunk]):
     """See the module. One stream, one message."""
 
     chunk_type = Chunk
-
-    def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
-        super().__init__(sink, limits)
-        self.state = State()
+    state_type = State
+    state: State
 
     def _read(self, chunk: Chunk, event: str) -> None:
         emit = self._emits[0]

@@ -24,11 +24,10 @@ from ...events import (
     TextDelta,
     Usage,
 )
-from ...limits import Limits
 from ...messages import FinishReason
-from ..calls import CallBook, CallKey
+from ..calls import CallBook
 from ..counts import usage_of
-from ..decoder import Decoder, Sink, reason_of
+from ..decoder import Decoder, Parts, reason_of
 from ..raw import object_at, objects_at
 from ..surrogates import Emit
 from .chunks import (
@@ -57,12 +56,10 @@ class DetailKey(msgspec.Struct):
     told: set[str] = set()
 
 
-class ChoiceState(msgspec.Struct):
+class ChoiceState(Parts):
     """What is remembered of one choice."""
 
     calls: CallBook = msgspec.field(default_factory=CallBook)
-    parts: int = 0
-    """Numbers given to parts so far."""
     reasoning: int | None = None
     """The reasoning part that plain fields write to."""
     details: dict[str, DetailKey] = {}
@@ -73,10 +70,6 @@ class ChoiceState(msgspec.Struct):
     """Whether content came in a delta."""
     bounded: bool = False
     """Whether a finish reason said that the model was stopped by a bound."""
-
-    def new_part(self) -> int:
-        self.parts += 1
-        return self.parts
 
 
 class State(msgspec.Struct):
@@ -96,10 +89,8 @@ class OpenAIChatDecoder(Decoder[Chunk]):
     """See the module. One stream, any number of choices."""
 
     chunk_type = Chunk
-
-    def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
-        super().__init__(sink, limits)
-        self.state = State()
+    state_type = State
+    state: State
 
     @property
     def choices(self) -> set[int]:
@@ -199,7 +190,7 @@ class OpenAIChatDecoder(Decoder[Chunk]):
                     position = at if call.index is None and choice.delta is None else call.index
                     key = self._tool_call(state, emit, call, position)
                     if len(state.calls.calls) > known:
-                        self.state.opened.append((place, at, index, key.id))
+                        self.state.opened.append((place, at, index, state.calls.id_of(key)))
             if delta.function_call is not None:
                 self._legacy_call(state, emit, delta.function_call)
             if delta.annotations or delta.images or delta.audio:
@@ -350,7 +341,7 @@ class OpenAIChatDecoder(Decoder[Chunk]):
 
     # ---- Tool calls.
 
-    def _tool_call(self, state: ChoiceState, emit: Emit, delta: ToolCallDelta, index: int | None) -> CallKey:
+    def _tool_call(self, state: ChoiceState, emit: Emit, delta: ToolCallDelta, index: int | None) -> int:
         custom = delta.custom
         if custom is not None:
             call = state.calls.fragment(emit, index, delta.id, custom.name, "custom")
@@ -367,7 +358,7 @@ class OpenAIChatDecoder(Decoder[Chunk]):
         new = not state.calls.calls
         call = state.calls.fragment(emit, 0, None, function.name)
         if new:
-            emit(Extra(None, {"legacy": "function_call"}, call.id))
+            emit(Extra(None, {"legacy": "function_call"}, state.calls.id_of(call)))
         state.calls.write(emit, call, function.arguments)
 
 

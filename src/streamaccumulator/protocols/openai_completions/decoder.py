@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 
 from ...events import LogProbs, Started, TextDelta, Usage
-from ...limits import Limits
 from ..counts import usage_of
-from ..decoder import Decoder, Sink
+from ..decoder import Decoder
 from .chunks import COUNTS, FINISH_REASONS, MODELLED, NO_REASON, USAGE_PATHS, Choice, Chunk
 
 
@@ -23,10 +22,8 @@ class OpenAICompletionsDecoder(Decoder[Chunk]):
     """See the module. One stream, any number of choices."""
 
     chunk_type = Chunk
-
-    def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
-        super().__init__(sink, limits)
-        self.state = State()
+    state_type = State
+    state: State
 
     @property
     def choices(self) -> set[int]:

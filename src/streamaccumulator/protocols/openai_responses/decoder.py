@@ -22,9 +22,8 @@ from ...events import (
     Unknown,
     Usage,
 )
-from ...limits import Limits
 from ..counts import usage_of
-from ..decoder import Decoder, Sink, reason_of
+from ..decoder import Decoder, reason_of
 from ..raw import list_at, object_at, text_at
 from .chunks import (
     ECHO,
@@ -54,10 +53,8 @@ class OpenAIResponsesDecoder(Decoder[Event]):
     """See the module. One stream, one response."""
 
     chunk_type = Event
-
-    def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
-        super().__init__(sink, limits)
-        self.state = State()
+    state_type = State
+    state: State
 
     def _read(self, chunk: Event, event: str) -> None:
         kind = chunk.type or event

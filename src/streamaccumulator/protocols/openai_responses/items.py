@@ -24,7 +24,8 @@ from ...events import (
     RefusalDelta,
     TextDelta,
 )
-from ..calls import CallBook, CallKey
+from ..calls import CallBook
+from ..decoder import Parts
 from ..raw import list_at, text_at
 from ..resent import Sent
 from ..surrogates import Emit
@@ -67,9 +68,9 @@ class ItemKey(msgspec.Struct):
     at: int
     """Its place among the items."""
     id: str | None = None
-    parts: dict[tuple[str, int], PartKey] = {}
+    parts: dict[str, dict[int, PartKey]] = {}
     """Its texts, by channel and index."""
-    call: CallKey | None = None
+    call: int | None = None
     arguments: Sent = msgspec.field(default_factory=Sent)
     given: str = ""
     """Arguments that came with its start, and count only if no others come."""
@@ -79,16 +80,23 @@ class ItemKey(msgspec.Struct):
     contradicted: bool = False
     """Whether its whole arguments were not what its deltas were."""
 
+    def part(self, channel: str, index: int) -> PartKey | None:
+        """One of its texts, if it has started."""
+        texts = self.parts.get(channel)
+        return texts.get(index) if texts is not None else None
 
-class Items(msgspec.Struct):
+    def texts(self) -> list[PartKey]:
+        """All its texts."""
+        return [part for texts in self.parts.values() for part in texts.values()]
+
+
+class Items(Parts):
     """All items, in the order in which they started, by id and by index."""
 
     all: list[ItemKey] = []
     by_id: dict[str, int] = {}
     by_call_id: dict[str, int] = {}
     by_index: dict[int, int] = {}
-    parts: int = 0
-    """Numbers given to parts so far."""
     calls: CallBook = msgspec.field(default_factory=CallBook)
 
     def find(self, id: str | None, index: int | None) -> ItemKey | None:
@@ -100,7 +108,7 @@ class Items(msgspec.Struct):
 
     def whole_text(self, emit: Emit, item: ItemKey, channel: str, index: int, text: str) -> None:
         """A text, all of it: whatever was not sent before is sent now."""
-        if not text and (channel, index) not in item.parts:
+        if not text and item.part(channel, index) is None:
             return
         part = self.part_of(item, channel, index)
         missing = part.sent.missing(text)
@@ -120,9 +128,9 @@ class Items(msgspec.Struct):
                 emit(Extra(part.number, {**whose, **field}))
 
     def part_of(self, item: ItemKey, channel: str, index: int) -> PartKey:
-        part = item.parts.get((channel, index))
+        part = item.part(channel, index)
         if part is None:
-            part = item.parts[channel, index] = PartKey(self._new_part(), Sent())
+            part = item.parts.setdefault(channel, {})[index] = PartKey(self.new_part(), Sent())
         return part
 
     def content(self, emit: Emit, item: ItemKey, raw: Mapping[str, Any], index: int, *, whole: bool) -> None:
@@ -130,14 +138,14 @@ class Items(msgspec.Struct):
         kind = str(raw.get("type"))
         channel = CHANNEL_OF_CONTENT.get(kind)
         if channel is None:
-            if whole and (kind, index) not in item.parts:
+            if whole and item.part(kind, index) is None:
                 part = self.part_of(item, kind, index)
                 emit(ProviderBlock(kind, dict(raw), part.number))
             return
         text = raw.get("refusal" if channel == "refusal" else "text")
         if isinstance(text, str) and (text or whole):
             self.whole_text(emit, item, channel, index, text)
-        known = item.parts.get((channel, index))
+        known = item.part(channel, index)
         if known is None or not known.sent.size:
             return
         for citation in list_at(raw, "annotations")[known.citations :]:
@@ -179,7 +187,7 @@ class Items(msgspec.Struct):
             self.more_arguments(emit, item, missing)
         elif missing is None and not item.contradicted:
             item.contradicted = True
-            where = item.call.id if item.call is not None else ""
+            where = self.calls.id_of(item.call) if item.call is not None else ""
             self._disagree(emit, "whole arguments are not what their deltas were: no call, unless they mean the same", where)
             self.more_arguments(emit, item, text)
 
@@ -217,10 +225,10 @@ class Items(msgspec.Struct):
             item.given = to_bytes(given).decode() if isinstance(given, dict | list) else given if isinstance(given, str) else ""
             self._call_extra(emit, item, raw)
         elif kind == "image_generation_call":
-            item.block = self._new_part()
+            item.block = self.new_part()
             emit(MediaDelta("image", None, "", item.block))
         elif kind not in ("message", "reasoning"):
-            item.block = self._new_part()
+            item.block = self.new_part()
             emit(ProviderBlock(kind, dict(raw), item.block))
         return item
 
@@ -251,7 +259,13 @@ class Items(msgspec.Struct):
             return self.all[at]
         at = self.by_index.get(index) if index is not None else None
         candidates = [self.all[at]] if at is not None else reversed(self.all) if index is None and not text_at(raw, "id") else []
-        return next((item for item in candidates if not item.done and _may_be(item, raw)), None)
+        return next((item for item in candidates if not item.done and self._may_be(item, raw)), None)
+
+    def _may_be(self, item: ItemKey, raw: Mapping[str, Any]) -> bool:
+        """Whether an item may be the one of a whole: of one kind, and not the calls of two ids."""
+        call_id = text_at(raw, "call_id")
+        known = self.calls.calls[item.call].wire_id if item.call is not None else None
+        return item.kind == raw.get("type") and (call_id is None or known is None or call_id == known)
 
     def reconcile(self, emit: Emit, output: list[Any]) -> None:
         """The items of the whole response: what has an id we know, then the others in the order of their kind."""
@@ -268,7 +282,7 @@ class Items(msgspec.Struct):
                 left.setdefault(item.kind, []).append(item)
         for place, raw in enumerate(raws):
             queue = left.get(str(raw.get("type")), [])
-            if found[place] is None and queue and _may_be(queue[0], raw):
+            if found[place] is None and queue and self._may_be(queue[0], raw):
                 found[place] = queue.pop(0)
             self._fold(emit, found[place] or self.begin(emit, raw, None), raw)
 
@@ -287,7 +301,7 @@ class Items(msgspec.Struct):
     def _call_extra(self, emit: Emit, item: ItemKey, raw: Mapping[str, Any]) -> None:
         extra = {key: value for key, value in raw.items() if key not in MODELLED_IN_CALL and value is not None}
         if extra and item.call is not None:
-            emit(Extra(None, extra, item.call.id))
+            emit(Extra(None, extra, self.calls.id_of(item.call)))
 
     def _image(self, emit: Emit, item: ItemKey, raw: Mapping[str, Any], again: bool) -> None:
         if item.block is None or again:
@@ -304,16 +318,17 @@ class Items(msgspec.Struct):
                     self.content(emit, item, content, at, whole=True)
         if again:
             return
-        for part in item.parts.values():
+        texts = sorted(item.texts(), key=lambda part: part.number)
+        for part in texts:
             self._end_part(emit, part)
         modelled = MODELLED_IN_REASONING if item.kind == "reasoning" else MODELLED_IN_MESSAGE
-        first = next(iter(item.parts.values()), None)
+        first = texts[0] if texts else None
         encrypted = text_at(raw, "encrypted_content")
         if first is None and item.kind == "reasoning":
             if encrypted:
                 first = self.part_of(item, "encrypted_content", 0)
             else:  # nothing to read, but its id has to go back
-                emit(ProviderBlock("reasoning", dict(raw), self._new_part()))
+                emit(ProviderBlock("reasoning", dict(raw), self.new_part()))
         if first is None:
             return
         if encrypted:
@@ -321,14 +336,3 @@ class Items(msgspec.Struct):
         extra = {key: value for key, value in raw.items() if key not in modelled and value is not None}
         if extra:
             emit(Extra(first.number, extra))
-
-    def _new_part(self) -> int:
-        self.parts += 1
-        return self.parts
-
-
-def _may_be(item: ItemKey, raw: Mapping[str, Any]) -> bool:
-    """Whether an item may be the one of a whole: of one kind, and not the calls of two ids."""
-    call_id = text_at(raw, "call_id")
-    known = item.call.wire_id if item.call is not None else None
-    return item.kind == raw.get("type") and (call_id is None or known is None or call_id == known)
