@@ -11,7 +11,9 @@ from ._json import depth_of, mend_deeply, whole
 from ._log import logger
 from ._parts import Builder, CallBuilder
 from .errors import AccumulatorError, LimitExceeded
+from .events import Started
 from .limits import Limits
+from .messages import FinishReason, TokenUsage
 from .response import Diagnostic
 
 B = TypeVar("B", bound=Builder)
@@ -32,13 +34,19 @@ class Building:
         "_current",
         "_deaf",
         "_extra",
+        "_finish",
+        "_identity",
         "_limits",
+        "_logprobs",
         "_notes",
         "_numbered",
         "_open",
         "_parts",
         "_problems",
+        "_raw_finish",
         "_told",
+        "_usage",
+        "_usage_raw",
     )
 
     def __init__(self, limits: Limits) -> None:
@@ -53,6 +61,12 @@ class Building:
         self._problems: dict[int, AccumulatorError | CallBuilder] = {}  # by identity
         self._told: dict[type[AccumulatorError], int] = {}  # how many of each kind; the first of a kind is always kept
         self._notes: dict[str, Diagnostic] = {}
+        self._identity = Started()
+        self._finish: FinishReason | None = None
+        self._raw_finish: str | None = None
+        self._usage: TokenUsage | None = None
+        self._usage_raw: dict[str, Any] = {}
+        self._logprobs: dict[str, list[Any]] | None = None
         self._bytes = 0
         self._began = False  # whether anything came that is part of a response
         self._deaf = False  # whether events are no longer heard
@@ -68,7 +82,7 @@ class Building:
             return None
         part = self._find(kind, number)
         if part is None:
-            return self._new_part(kind(number))
+            return self._new_part(kind(number=number))
         if not part.open:
             self._note("delta_after_end", "text came for a part that had ended, and was added to it", f"part {number}")
         self._current = part

@@ -1,11 +1,14 @@
 """The parts of a message while they are being built: where the accumulator keeps content.
 
 A part's text is a run of at most `RUN` pieces that is folded into a block when it is full, or when a piece is wide; so
-appending costs the same however long the text is, and what is not yet folded is small. Only `accumulator` uses this.
+appending costs the same however long the text is, and what is not yet folded is small. They are structs, so that what is
+being built can be saved (`_saving`). Only `accumulator` uses this.
 """
 
 from collections.abc import Callable
 from typing import Any, Literal
+
+import msgspec
 
 from ._json import JsonProblem, copied, is_torn, mend, nests_deeper, parse, whole
 from .errors import InvalidToolCallJson
@@ -17,16 +20,13 @@ WIDE = 1024
 """Characters from which on a piece is folded at once, so that unfolded text stays under 64 KiB a part."""
 
 
-class Pieces:
+class Pieces(msgspec.Struct, eq=False):
     """Text that grows: `run` holds the newest pieces, `blocks` the folded ones, `size` the UTF-8 bytes folded so far."""
 
-    __slots__ = ("blocks", "run", "size", "torn")
-
-    def __init__(self) -> None:
-        self.run: list[str] = []
-        self.blocks: list[str] = []
-        self.size = 0
-        self.torn = False
+    run: list[str] = []
+    blocks: list[str] = []
+    size: int = 0
+    torn: bool = False
 
     def fold(self) -> int:
         """Join the run into a block; returns its UTF-8 bytes."""
@@ -48,16 +48,12 @@ class Pieces:
         return mend(text) if self.torn or is_torn(run) else text
 
 
-class Builder(Pieces):
+class Builder(Pieces, eq=False, kw_only=True):
     """A part that has started. `number` is the decoder's name for it, `open` false once its end was told."""
 
-    __slots__ = ("extra", "number", "open")
-
-    def __init__(self, number: int | None) -> None:
-        super().__init__()
-        self.number = number
-        self.open = True
-        self.extra: dict[str, Any] = {}
+    number: int | None = None
+    open: bool = True
+    extra: dict[str, Any] = {}
 
     def growing(self) -> list[Pieces]:
         """Everything of it that grows."""
@@ -68,16 +64,12 @@ class Builder(Pieces):
         raise NotImplementedError  # each kind says what it becomes
 
 
-class TextBuilder(Builder):
+class TextBuilder(Builder, eq=False, kw_only=True, tag="text"):
     """Visible text. `repeats` counts the deltas that began with all text before them; -1 once one did not."""
 
-    __slots__ = ("citations", "last", "repeats")
-
-    def __init__(self, number: int | None) -> None:
-        super().__init__(number)
-        self.citations: list[dict[str, Any]] = []
-        self.last = ""
-        self.repeats = 0
+    citations: list[dict[str, Any]] = []
+    last: str = ""
+    repeats: int = 0
 
     def watch_repeats(self, delta: str) -> bool:
         """Whether this is the third delta of a server that sends everything so far with each."""
@@ -92,15 +84,11 @@ class TextBuilder(Builder):
         return TextPart(self.text(), tuple(self.citations), self.extra)
 
 
-class ReasoningBuilder(Builder):
+class ReasoningBuilder(Builder, eq=False, kw_only=True, tag="reasoning"):
     """Reasoning, with its signature, or encrypted."""
 
-    __slots__ = ("redacted", "signature")
-
-    def __init__(self, number: int | None) -> None:
-        super().__init__(number)
-        self.signature = Pieces()
-        self.redacted: str | None = None
+    signature: Pieces = msgspec.field(default_factory=Pieces)
+    redacted: str | None = None
 
     def growing(self) -> list[Pieces]:
         return [self, self.signature]
@@ -109,52 +97,38 @@ class ReasoningBuilder(Builder):
         return ReasoningPart(self.text(), self.signature.text() or None, self.redacted, self.extra)
 
 
-class RefusalBuilder(Builder):
+class RefusalBuilder(Builder, eq=False, kw_only=True, tag="refusal"):
     """The text of a refusal."""
-
-    __slots__ = ()
 
     def build(self) -> RefusalPart:
         return RefusalPart(self.text(), self.extra)
 
 
-class CitationBuilder(Builder):
+class CitationBuilder(Builder, eq=False, kw_only=True, tag="citation"):
     """A citation without a text."""
 
-    __slots__ = ("data",)
-
-    def __init__(self, number: int | None) -> None:
-        super().__init__(number)
-        self.data: dict[str, Any] = {}
+    data: dict[str, Any] = {}
 
     def build(self) -> CitationPart:
         return CitationPart(self.data, self.extra)
 
 
-class MediaBuilder(Builder):
+class MediaBuilder(Builder, eq=False, kw_only=True, tag="media"):
     """An image, a sound or a file."""
 
-    __slots__ = ("kind", "mime")
-
-    def __init__(self, number: int | None) -> None:
-        super().__init__(number)
-        self.kind = ""
-        self.mime: str | None = None
+    kind: str = ""
+    mime: str | None = None
 
     def build(self) -> MediaPart:
         return MediaPart(whole(self.kind), self.mime, self.text(), self.extra)
 
 
-class BlockBuilder(Builder):
+class BlockBuilder(Builder, eq=False, kw_only=True, tag="block"):
     """A provider block and the texts that grow under its keys; a key marked as JSON is parsed where it can be."""
 
-    __slots__ = ("data", "grown", "kind")
-
-    def __init__(self, number: int | None) -> None:
-        super().__init__(number)
-        self.kind = ""
-        self.data: dict[str, Any] = {}
-        self.grown: dict[str, tuple[Pieces, bool]] = {}
+    kind: str = ""
+    data: dict[str, Any] = {}
+    grown: dict[str, tuple[Pieces, bool]] = {}
 
     def under(self, key: str, json: bool) -> Pieces:
         """The text under `key`; one that the block started with is its beginning."""
@@ -194,47 +168,36 @@ def _equal(one: str, other: str) -> bool:
         return False
 
 
-class CallBuilder(Builder):
+class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
     """One call. Beside its text it keeps what tells a resent text from a broken one (`_document`)."""
 
-    __slots__ = (
-        "_judging",
-        "ended",
-        "endings",
-        "extends",
-        "first",
-        "id",
-        "kind",
-        "last",
-        "minted",
-        "name",
-        "problem",
-        "resent",
-        "value",
-    )
-
-    def __init__(self, id: str, name: str | None, kind: str, minted: bool) -> None:
-        super().__init__(None)
-        self.endings = 0  # how often it has ended: a server may end it with each delta
-        self._judging: tuple[Callable[[str], Any] | None, int] | None = None  # how to judge it, while that is put off
-        self.id = id
-        self.name = name or None
-        self.kind = kind
-        self.minted = minted
-        self.first = self.last = ""
-        self.extends = True
-        self.reopen()
+    id: str
+    name: str | None
+    kind: str
+    minted: bool
+    first: str = ""
+    """The first non-empty delta."""
+    last: str = ""
+    """The last one."""
+    extends: bool = True
+    """Whether each so far restated the one before."""
+    endings: int = 0
+    """How often it has ended: a server may end it with each delta."""
+    ended: bool = False
+    resent: bool = False
+    """Whether the document is one of several that were sent."""
+    value: Any = None
+    problem: InvalidToolCallJson | None = None
+    judging: Any = None
+    """How to judge it (the caller's parser and the depth), while that is put off."""
 
     def reopen(self) -> None:
         """More is coming after all: what was judged no longer counts."""
-        self.ended = False
-        self._judging = None
-        self.value: Any = None
-        self.problem: InvalidToolCallJson | None = None
-        self.resent = False
+        self.ended = self.resent = False
+        self.value = self.problem = self.judging = None
 
     def watch_resend(self, delta: str) -> None:
-        """Remember the first and the last non-empty delta, and whether each so far restated the one before."""
+        """Remember what tells whether a server sends the arguments more than once."""
         if not self.last:
             self.first = delta
         elif self.extends and not delta.startswith(self.last):
@@ -262,12 +225,12 @@ class CallBuilder(Builder):
         if self.endings <= EAGER:
             self.judge(parse_arguments, max_depth)
         else:
-            self.ended, self._judging = True, (parse_arguments, max_depth)
+            self.ended, self.judging = True, (parse_arguments, max_depth)
 
     def judged(self) -> "CallBuilder":
         """Itself, with what was put off done."""
-        if self._judging is not None:
-            judging, self._judging = self._judging, None
+        if self.judging is not None:
+            judging, self.judging = self.judging, None
             self.judge(*judging)
         return self
 

@@ -40,7 +40,7 @@ from .errors import (
     UnknownProtocol,
 )
 from .limits import Limits
-from .messages import AssistantMessage, FinishReason, TokenUsage, ToolCall, merge_into
+from .messages import AssistantMessage, FinishReason, ToolCall, merge_into
 from .response import AccumulatedResponse, Diagnostic, unshared
 
 ParseArguments = Callable[[str], Any]
@@ -57,7 +57,7 @@ class StreamAccumulator(Building):
     that error as soon as the call's arguments have ended, instead of keeping it for `finalize`.
     """
 
-    __slots__ = ("_fail_fast", "_final", "_finish", "_identity", "_logprobs", "_parse", "_raw_finish", "_usage", "_usage_raw")
+    __slots__ = ("_fail_fast", "_final", "_parse")
 
     def __init__(
         self, *, limits: Limits = Limits(), parse_arguments: ParseArguments | None = None, fail_fast: bool = False
@@ -65,12 +65,6 @@ class StreamAccumulator(Building):
         super().__init__(limits)
         self._parse = parse_arguments
         self._fail_fast = fail_fast
-        self._identity = ev.Started()
-        self._finish: FinishReason | None = None
-        self._raw_finish: str | None = None
-        self._usage: TokenUsage | None = None
-        self._usage_raw: dict[str, Any] = {}
-        self._logprobs: dict[str, list[Any]] | None = None
         self._final: AccumulatedResponse | None = None
 
     # ---- What a caller uses.
@@ -161,12 +155,12 @@ class StreamAccumulator(Building):
     def _signature(self, event: ev.ReasoningSignature) -> None:
         if not event.signature:
             return
-        part = self._find(ReasoningBuilder, event.part) or self._new_part(ReasoningBuilder(event.part))
+        part = self._find(ReasoningBuilder, event.part) or self._new_part(ReasoningBuilder(number=event.part))
         if part is not None:
             self._add(part.signature, event.signature)
 
     def _redacted(self, event: ev.RedactedReasoning) -> None:
-        if part := self._new_part(ReasoningBuilder(event.part)):
+        if part := self._new_part(ReasoningBuilder(number=event.part)):
             part.redacted = whole(event.data)
             part.open = False
             self._spend(len(event.data))
@@ -179,10 +173,10 @@ class StreamAccumulator(Building):
         data = self._opaque(event.data)
         text = self._find(TextBuilder, event.part)
         if text is None and event.part is not None:
-            text = self._new_part(TextBuilder(event.part))
+            text = self._new_part(TextBuilder(number=event.part))
         if text is not None:
             text.citations.append(data)
-        elif part := self._new_part(CitationBuilder(event.part)):
+        elif part := self._new_part(CitationBuilder(number=event.part)):
             part.data = data
 
     def _log_probs(self, event: ev.LogProbs) -> None:
@@ -198,7 +192,7 @@ class StreamAccumulator(Building):
     def _media(self, event: ev.MediaDelta) -> None:
         part = self._find(MediaBuilder, event.part)
         if part is None or part.kind != event.kind:
-            part = self._new_part(MediaBuilder(event.part))
+            part = self._new_part(MediaBuilder(number=event.part))
         if part is not None:
             part.kind, part.mime = event.kind, part.mime or whole(event.mime or "") or None
             self._current = part
@@ -216,7 +210,7 @@ class StreamAccumulator(Building):
 
     def _block(self, event: ev.ProviderBlock) -> None:
         part = self._find(BlockBuilder, event.part) if event.part is not None else None
-        part = part or self._new_part(BlockBuilder(event.part))
+        part = part or self._new_part(BlockBuilder(number=event.part))
         if part is not None:
             part.kind = whole(event.kind)
             part.data = self._opaque(event.data)
@@ -239,7 +233,7 @@ class StreamAccumulator(Building):
         if len(self._calls) >= self._limits.tool_calls:
             self._hit("tool_calls", len(self._calls) + 1)
             return
-        call = self._new_part(CallBuilder(event.id, whole(event.name or ""), event.kind, event.minted))
+        call = self._new_part(CallBuilder(id=event.id, name=whole(event.name or "") or None, kind=event.kind, minted=event.minted))
         if call is not None:
             self._calls[event.id] = call
             self._spend(len(event.id) + len(call.name or ""))
