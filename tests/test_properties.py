@@ -20,6 +20,7 @@ from streamaccumulator import (
     ToolCallArgumentDelta,
     ToolCallEnd,
     ToolCallStart,
+    ToolCallView,
     Truncated,
     accumulate,
 )
@@ -126,3 +127,25 @@ def test_a_real_stream_cut_short_is_a_prefix_and_never_looks_whole(path: Path, e
     assert all(call in whole.tool_calls for call in part.tool_calls)
     assert part.errors or part.complete
     assert not part.complete or part.raw_finish_reason == whole.raw_finish_reason
+
+
+@given(EVENTS | CALLS, st.integers(0, 16))
+def test_saving_and_loading_changes_nothing(events: list[ChatStreamEvent], at: int) -> None:
+    accumulator = StreamAccumulator()
+    for event in events[:at]:
+        accumulator.observe(event)
+    loaded = StreamAccumulator.load(accumulator.dump())
+    assert loaded.dump() == accumulator.dump()
+    assert loaded.snapshot() == accumulator.snapshot()
+    for event in events[at:]:
+        loaded.observe(event)
+    assert loaded.finalize(strict=False) == fold(events)
+    again = StreamAccumulator.load(loaded.dump())
+    assert again.finalize(strict=False) == fold(events)
+    assert {id: view.state for id, view in _views(again)} == {id: view.state for id, view in _views(loaded)}
+
+
+def _views(accumulator: StreamAccumulator) -> list[tuple[str, ToolCallView]]:
+    ids = [error.call_id for error in accumulator.snapshot().errors if isinstance(error, InvalidToolCallJson)]
+    calls = [call.id for call in accumulator.snapshot().tool_calls]
+    return [(id, accumulator.tool_call(id)) for id in [*ids, *calls] if "\ufffd" not in id]

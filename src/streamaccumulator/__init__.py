@@ -1,9 +1,9 @@
 """Turn the stream of any chat model into one complete assistant message, and never take a broken stream for a whole one."""
 
-from ._parts import ToolCallView
+from ._parts import ParseArguments, ToolCallView
 from ._stream_decoder import StreamDecoder
 from ._tee import atee, tee
-from .accumulator import ParseArguments, StreamAccumulator
+from .accumulator import StreamAccumulator
 from .errors import (
     AccumulatorClosed,
     AccumulatorError,
@@ -13,6 +13,7 @@ from .errors import (
     ProviderError,
     Truncated,
     UnknownProtocol,
+    UnreadableDump,
 )
 from .events import (
     BlockDelta,
@@ -136,6 +137,7 @@ __all__ = [
     "Unknown",
     "UnknownProtocol",
     "Unreadable",
+    "UnreadableDump",
     "Usage",
     "UserMessage",
     "aaccumulate",

@@ -3,14 +3,14 @@
 The store beneath `accumulator`, which says what each event does to it. Every bound of `Limits` is kept here.
 """
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from ._json import depth_of, mend_deeply, whole
 from ._log import logger
-from ._parts import Builder, CallBuilder
-from .errors import AccumulatorError, LimitExceeded
+from ._parts import AnyBuilder, Builder, CallBuilder, ParseArguments
+from .errors import GRAVITY, AccumulatorError, ErrorTwin, LimitExceeded, from_twin, to_twin
 from .events import Started
 from .limits import Limits
 from .messages import FinishReason, TokenUsage
@@ -21,6 +21,31 @@ B = TypeVar("B", bound=Builder)
 
 _MOST_NOTES = 256
 """Kinds of notices kept one by one: ours are fewer, a stream of events may make up any."""
+
+
+class SavedBuilding(msgspec.Struct, kw_only=True):
+    """A Building as plain values: parts as they are, whatever points to one by its place among them."""
+
+    limits: Limits
+    parts: list[AnyBuilder]
+    current: int | None
+    open: list[int]
+    numbered: list[int]
+    by_number: dict[int, int]
+    extra: dict[str, Any]
+    problems: list[ErrorTwin | int]
+    """What went wrong, in the order in which it was met: errors, and the calls that have one."""
+    told: dict[str, int]
+    notes: dict[str, Diagnostic]
+    identity: Started
+    finish: FinishReason | None
+    raw_finish: str | None
+    usage: TokenUsage | None
+    usage_raw: dict[str, Any]
+    logprobs: dict[str, list[Any]] | None
+    bytes: int
+    began: bool
+    deaf: bool
 
 
 class Building:
@@ -70,6 +95,67 @@ class Building:
         self._bytes = 0
         self._began = False  # whether anything came that is part of a response
         self._deaf = False  # whether events are no longer heard
+
+    def _saved(self) -> SavedBuilding:
+        """All of it as plain values. What was judged of calls are left out: `_restore` judges them again."""
+        place = {id(part): at for at, part in enumerate(self._parts)}
+        bare: dict[str, Any] = {"value": None, "problem": None, "judging": None}
+        parts = [msgspec.structs.replace(part.judged(), **bare) if isinstance(part, CallBuilder) else part for part in self._parts]
+        return SavedBuilding(
+            limits=self._limits,
+            parts=cast("list[AnyBuilder]", parts),
+            current=place[id(self._current)] if self._current is not None else None,
+            open=[place[id(part)] for part in self._open.values()],
+            numbered=[place[id(part)] for part in self._numbered.values()],
+            by_number={number: place[id(part)] for number, part in self._by_number.items()},
+            extra=self._extra,
+            problems=[
+                place[id(problem)] if isinstance(problem, CallBuilder) else to_twin(problem) for problem in self._problems.values()
+            ],
+            told={kind.__name__: count for kind, count in self._told.items()},
+            notes=self._notes,
+            identity=self._identity,
+            finish=self._finish,
+            raw_finish=self._raw_finish,
+            usage=self._usage,
+            usage_raw=self._usage_raw,
+            logprobs=self._logprobs,
+            bytes=self._bytes,
+            began=self._began,
+            deaf=self._deaf,
+        )
+
+    def _restore(self, saved: SavedBuilding, parse_arguments: ParseArguments | None) -> None:
+        """Be what was saved. Raises LookupError if a place in it is none."""
+        parts: list[Builder] = list(saved.parts)
+        self._parts = parts
+        self._current = parts[saved.current] if saved.current is not None else None
+        self._open = {type(part): part for part in [parts[at] for at in saved.open]}
+        self._numbered = {(type(part), part.number or 0): part for part in [parts[at] for at in saved.numbered]}
+        self._by_number = {number: parts[at] for number, at in saved.by_number.items()}
+        self._calls = {part.id: part for part in parts if isinstance(part, CallBuilder)}
+        for call in self._calls.values():
+            resent = call.resent
+            if call.ended:
+                call.judge(parse_arguments, self._limits.json_depth)
+            call.resent = call.resent or resent
+        self._extra = saved.extra
+        problems = [self._call_at(one) if isinstance(one, int) else from_twin(one) for one in saved.problems]
+        self._problems = {id(problem): problem for problem in problems}
+        kinds = {kind.__name__: kind for kind in GRAVITY}
+        self._told = {kinds[name]: count for name, count in saved.told.items()}
+        self._notes = saved.notes
+        self._identity = saved.identity
+        self._finish, self._raw_finish = saved.finish, saved.raw_finish
+        self._usage, self._usage_raw = saved.usage, saved.usage_raw
+        self._logprobs = saved.logprobs
+        self._bytes, self._began, self._deaf = saved.bytes, saved.began, saved.deaf
+
+    def _call_at(self, place: int) -> CallBuilder:
+        call = self._parts[place]
+        if not isinstance(call, CallBuilder):
+            raise LookupError(f"part {place} is no call")
+        return call
 
     def _find(self, kind: type[B], number: int | None) -> B | None:
         """The part of that kind and number; with None the open one of that kind."""

@@ -6,8 +6,9 @@ Only `stream` uses this.
 from typing import Any
 
 from . import _sources
+from ._parts import ParseArguments
 from ._stream_decoder import StreamDecoder, only_first
-from .accumulator import ParseArguments, StreamAccumulator
+from .accumulator import StreamAccumulator
 from .errors import GRAVITY, AccumulatorError
 from .limits import Limits
 from .protocols import Protocol

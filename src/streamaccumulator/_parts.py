@@ -14,13 +14,16 @@ from ._json import JsonProblem, copied, is_torn, mend, nests_deeper, parse, whol
 from .errors import InvalidToolCallJson
 from .messages import CitationPart, MediaPart, Part, ProviderPart, ReasoningPart, RefusalPart, TextPart, ToolCall
 
+ParseArguments = Callable[[str], Any]
+"""Turns the text of a call's arguments into a value; raises ValueError if it cannot."""
+
 RUN = 64
 """Pieces joined at a time: measured flat to 10 MB, and 500 deltas of a live stream fit in under 6 KB."""
 WIDE = 1024
 """Characters from which on a piece is folded at once, so that unfolded text stays under 64 KiB a part."""
 
 
-class Pieces(msgspec.Struct, eq=False):
+class Pieces(msgspec.Struct, eq=False, omit_defaults=True):
     """Text that grows: `run` holds the newest pieces, `blocks` the folded ones, `size` the UTF-8 bytes folded so far."""
 
     run: list[str] = []
@@ -219,7 +222,7 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
         number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         return self.blank or (open_at_the_end and number)
 
-    def end(self, parse_arguments: Callable[[str], Any] | None, max_depth: int) -> None:
+    def end(self, parse_arguments: ParseArguments | None, max_depth: int) -> None:
         """The arguments are whole. They are judged now; of a call that ends again and again, when somebody looks."""
         self.endings += 1
         if self.endings <= EAGER:
@@ -234,7 +237,7 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
             self.judge(*judging)
         return self
 
-    def judge(self, parse_arguments: Callable[[str], Any] | None, max_depth: int) -> None:
+    def judge(self, parse_arguments: ParseArguments | None, max_depth: int) -> None:
         """The arguments are whole: parse them once, and keep the value or what is wrong with them."""
         self.ended = True
         text = self.text()
@@ -249,7 +252,7 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
         if not self.name and self.problem is None:
             self.fail("the call never got a name", "unnamed")
 
-    def _parse(self, text: str, parse_arguments: Callable[[str], Any] | None) -> None:
+    def _parse(self, text: str, parse_arguments: ParseArguments | None) -> None:
         document, self.value, fault = self._document(text)
         self.resent = document is not text
         self.run, self.blocks, self.torn = [], [document], False
@@ -288,6 +291,9 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
         if not self.ended or self.problem is not None:
             return None
         return ToolCall(whole(self.id), self.name or "", self.value, self.text(), whole(self.kind), self.minted, self.extra)
+
+
+AnyBuilder = TextBuilder | ReasoningBuilder | RefusalBuilder | CitationBuilder | MediaBuilder | BlockBuilder | CallBuilder
 
 
 class ToolCallView:

@@ -5,17 +5,22 @@ of bytes that held nothing. `stream` re-exports it.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
-from ._json import JsonProblem, parse_payload
+import msgspec
+
+from ._dump import built, plain, read, write
+from ._json import JsonProblem, parse_payload, to_bytes
+from ._words import looks_like, seen
+from .errors import UnreadableDump
 from .events import ChatStreamEvent, Notice, ProtocolUnknown, Started, StreamBroken, Unreadable
-from .framing.detect import framing_of
-from .framing.frames import BLANK, Framer
+from .framing.detect import FRAMERS, framing_of
+from .framing.frames import Framer
 from .framing.json_array import JSONArrayFramer
 from .framing.sse import SSEFramer
 from .limits import Limits
 from .protocols import Decoder, Protocol, Sink, names, protocol_named, recognise
-from .protocols.decoder import FAULTS, HEAD, NO_LINE_ENDS, has_no_line_ends, stream_error, to_mapping
+from .protocols.decoder import FAULTS, HEAD, NO_LINE_ENDS, SavedDecoder, has_no_line_ends, stream_error, to_mapping
 from .protocols.surrogates import Emit
 
 Frame = tuple[bytes, str, int]
@@ -23,6 +28,34 @@ Frame = tuple[bytes, str, int]
 
 PATIENCE = 16
 """Payloads that are looked at before it is said that the protocol is not known, or is the one that was named."""
+
+
+_OWN = "own"
+"""What a dump calls the framing that an outsider's protocol brings."""
+
+
+class SavedStreamDecoder(msgspec.Struct, kw_only=True):
+    """A StreamDecoder as plain values."""
+
+    protocol: str
+    """Empty while it is not known."""
+    limits: Limits
+    content_type: str
+    early: list[Frame]
+    objects: bool
+    told: bool
+    given_up: bool
+    closing: bool
+    patience: int
+    named: str
+    faults: list[ChatStreamEvent]
+    framing: str
+    """Empty while it is not known."""
+    framer: Any
+    waiting: bytes
+    head: bytes
+    fed: int
+    decoder: SavedDecoder | None
 
 
 def only_first(emit: Emit) -> Sink:
@@ -58,8 +91,9 @@ class StreamDecoder:
         self._content_type = content_type
         self._events: list[ChatStreamEvent] = []
         self._sink = sink or only_first(self._events.append)
+        self._protocol: Protocol | None = None
         self._decoder: Decoder[Any] | None = None
-        self._early: list[Frame | Mapping[str, Any]] = []
+        self._early: list[Frame] = []
         self._objects = False  # whether an early payload was an object, and so might have told the protocol
         self._told = False  # whether what came was told of, though no decoder read it
         self._given_up = False
@@ -109,6 +143,88 @@ class StreamDecoder:
             self._feed_value(body)
         return self.close()
 
+    def reconnected(self) -> None:
+        """What comes next is a new connection's, to a server that goes on with numbered events or from its beginning.
+
+        A frame that the lost connection cut is forgotten; events that were there already are left out, and a gap is told.
+        """
+        self._waiting = b""
+        if self._framer is not None:
+            self._framer.reconnected()
+
+    @property
+    def last_event_id(self) -> str:
+        """The `id` of the newest server-sent event that came whole, for the `Last-Event-ID` of a new request; empty without."""
+        return self._framer.last_event_id if isinstance(self._framer, SSEFramer) else ""
+
+    @property
+    def sequence_number(self) -> int | None:
+        """The newest `sequence_number` of OpenAI Responses, for the `starting_after` of a new request; None without."""
+        return self._decoder.sequence_number if self._decoder is not None else None
+
+    def dump(self) -> bytes:
+        """The state between two pieces, to go on from with `load`, in another process too.
+
+        Raises TypeError for an outsider's framer that says nothing of its state.
+        """
+        framer, decoder = self._framer, self._decoder
+        framing = next((name for name, kind in FRAMERS.items() if type(framer) is kind), _OWN) if framer is not None else ""
+        state = SavedStreamDecoder(
+            protocol=self._protocol.name if self._protocol is not None else "",
+            limits=self._limits,
+            content_type=self._content_type,
+            early=self._early,
+            objects=self._objects,
+            told=self._told,
+            given_up=self._given_up,
+            closing=self._closing,
+            patience=self._patience,
+            named=self._named,
+            faults=self._faults,
+            framing=framing,
+            framer=plain(framer.saved()) if framer is not None else None,
+            waiting=self._waiting,
+            head=self._head,
+            fed=self._fed,
+            decoder=decoder.saved() if decoder is not None else None,
+        )
+        return write("decoder", state)
+
+    @classmethod
+    def load(cls, data: bytes, *, protocol: Protocol | None = None, sink: Sink | None = None) -> Self:
+        """The decoder of a `dump`: the next byte is read as the one that was saved would have read it.
+
+        `protocol` is to be given for an outsider's, which a dump knows by its name only. Raises UnreadableDump if `data` is no
+        dump, of another version, another protocol or damaged.
+        """
+        saved = read("decoder", data, SavedStreamDecoder)
+        if protocol is not None and saved.protocol != protocol.name:
+            raise UnreadableDump(f"a dump of the protocol {saved.protocol!r}, where one of {protocol.name!r} belongs")
+        if protocol is None and saved.protocol not in ("", *names()):
+            raise UnreadableDump(f"a dump of the protocol {saved.protocol!r}, which is none of ours: give it as `protocol`")
+        self = cls(protocol or saved.protocol or "auto", limits=saved.limits, sink=sink, content_type=saved.content_type)
+        try:
+            self._restore(saved)
+        except (LookupError, ValueError) as fault:
+            raise UnreadableDump(f"the state in it cannot be read: {fault}") from fault
+        return self
+
+    def _restore(self, saved: SavedStreamDecoder) -> None:
+        self._early, self._objects, self._told = saved.early, saved.objects, saved.told
+        self._given_up, self._closing, self._patience = saved.given_up, saved.closing, saved.patience
+        self._named, self._faults = saved.named, saved.faults
+        self._waiting, self._head, self._fed = saved.waiting, saved.head, saved.fed
+        if self._decoder is not None and saved.decoder is not None:
+            self._decoder.restore(saved.decoder)
+            self._events.clear()  # that there are other choices was told before
+        if saved.framing == _OWN and self._framer is not None:
+            framer = self._framer
+        elif saved.framing:
+            framer = self._frame_by(FRAMERS[saved.framing])
+        else:
+            return
+        framer.restore(built(saved.framer, framer.state_type))
+
     @property
     def choices(self) -> set[int]:
         """The indexes of the choices that came so far."""
@@ -118,7 +234,7 @@ class StreamDecoder:
         """The events that the end brings: a last frame without its end mark, and what was wrong with the whole."""
         self._flush()
         if self._fed and not self._told and (self._decoder is None or self._decoder.silent):
-            self._emit(Unreadable(0, _looks_like(self._head, self._fed, self._content_type), self._head))
+            self._emit(Unreadable(0, looks_like(self._head, self._fed, self._content_type), self._head))
         return self._taken()
 
     def fail(self, reason: str, message: str = "", error: Mapping[str, Any] | None = None) -> list[ChatStreamEvent]:
@@ -148,6 +264,7 @@ class StreamDecoder:
         return taken
 
     def _begin(self, protocol: Protocol) -> Decoder[Any]:
+        self._protocol = protocol
         self._decoder = decoder = protocol.decoder(self._sink, self._limits)
         self._emit = decoder.to_all
         decoder.faults += self._faults
@@ -185,7 +302,7 @@ class StreamDecoder:
             self._framer.close()
         if self._decoder is None and not self._given_up:
             if self._objects:
-                self._give_up(_seen(self._early, self._content_type))
+                self._give_up(seen(self._early, self._content_type))
             else:
                 self._tell_unreadable()
         if self._decoder is not None:
@@ -215,7 +332,7 @@ class StreamDecoder:
             self._compare(payload, "")
             self._decoder.chunk(payload)
         else:
-            self._detect(payload, payload, "")
+            self._detect((to_bytes(payload), "", 0), payload, "")
 
     def _compare(self, value: object, event: str) -> None:
         """Tell if the first payload that says what it is says something else than the caller."""
@@ -230,28 +347,25 @@ class StreamDecoder:
             if self._framer is not None and self._decoder is not None:
                 self._framer.on_frame = self._decoder.payload
 
-    def _detect(self, item: Frame | Mapping[str, Any], value: object, event: str) -> None:
+    def _detect(self, frame: Frame, value: object, event: str) -> None:
         """Look at one more early payload; once the protocol is known, all of them are read."""
         if self._given_up:
             return
-        self._early.append(item)
+        self._early.append(frame)
         self._objects = self._objects or isinstance(value, Mapping)
         found = recognise(value, event) if isinstance(value, Mapping) else None
         if found is not None:
             decoder = self._begin(found)
             for early in self._early:
-                if isinstance(early, Mapping):
-                    decoder.chunk(early)
-                else:
-                    decoder.payload(*early)
+                decoder.payload(*early)
             self._early.clear()
         elif len(self._early) >= PATIENCE:
-            self._give_up(_seen(self._early, self._content_type))
+            self._give_up(seen(self._early, self._content_type))
 
     def _tell_unreadable(self) -> None:
         """No early frame was an object: each that is no JSON is told."""
         for early in self._early:
-            if isinstance(early, Mapping) or early[0].strip() == b"[DONE]":
+            if early[0].strip() == b"[DONE]":
                 continue
             try:
                 parse_payload(early[0])
@@ -274,37 +388,3 @@ def _bytes_of(data: str | bytes | bytearray | memoryview) -> bytes:
 def _with_first(emit: Emit, sink: Sink) -> Sink:
     """`sink`, once it has been asked for choice 0 and gave `emit`."""
     return lambda choice: emit if choice == 0 else sink(choice)
-
-
-def _keys(payload: Any) -> str:
-    return ", ".join([str(key)[:40] for key in list(payload)[:8]]) or "none"
-
-
-def _seen(early: list[Frame | Mapping[str, Any]], content_type: str) -> str:
-    first, count = early[0], f"{len(early)} payload{'s' * (len(early) > 1)} of no known kind"
-    typed = f" (content type {content_type[:80]!r})" if content_type else ""
-    if isinstance(first, Mapping):
-        return f"{count}{typed}, the first with the keys {_keys(first)}"
-    data, event, offset = first
-    try:
-        value, _ = parse_payload(data)
-    except JsonProblem:
-        value = None
-    what = f"keys {_keys(value)}" if isinstance(value, Mapping) else f"data {data[:80]!r}"
-    return f"{count}{typed}, the first at byte {offset}: event {event[:40]!r}, {what}"
-
-
-def _looks_like(head: bytes, size: int, content_type: str) -> str:
-    """Why a stream of bytes held nothing, in words for somebody who stares at an empty answer."""
-    start = head.lstrip(BLANK)
-    size_and_type = f"{size} bytes" + (f" (content type {content_type[:80]!r})" if content_type else "")
-    for magic, name in ((b"\x1f\x8b", "gzip"), (b"(\xb5/\xfd", "zstd"), (b"\x78\x9c", "deflate")):
-        if head.startswith(magic):
-            return f"{size_and_type} that look compressed ({name}): let the HTTP client decode them"
-    if start[:1] == b"<":
-        return f"{size_and_type} that look like an HTML or XML page, not like a stream"
-    if b"data:" in start and b"\n" not in start and b"\r" not in start:
-        return NO_LINE_ENDS
-    if start[:1] == b":":
-        return f"{size_and_type} of keep-alives, and no message"
-    return f"{size_and_type} without one readable event"

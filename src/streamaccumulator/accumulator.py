@@ -9,12 +9,13 @@ what a stream's end means is in `_settle`, how it all reads as a response in `_l
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
 from . import events as ev
-from ._building import Building
+from ._building import Building, SavedBuilding
+from ._dump import read, write
 from ._json import whole
 from ._parts import (
     RUN,
@@ -24,6 +25,7 @@ from ._parts import (
     CallBuilder,
     CitationBuilder,
     MediaBuilder,
+    ParseArguments,
     Pieces,
     ReasoningBuilder,
     RefusalBuilder,
@@ -33,20 +35,27 @@ from ._parts import (
 from .errors import (
     GRAVITY,
     AccumulatorClosed,
+    InvalidToolCallJson,
     LimitExceeded,
     MalformedChunk,
     ProviderError,
     Truncated,
     UnknownProtocol,
+    UnreadableDump,
 )
 from .limits import Limits
 from .messages import AssistantMessage, FinishReason, ToolCall, merge_into
 from .response import AccumulatedResponse, Diagnostic, unshared
 
-ParseArguments = Callable[[str], Any]
-"""Turns the text of a call's arguments into a value; raises ValueError if it cannot."""
-
 _ENDED_BY_BOUND = (FinishReason.LENGTH, FinishReason.CONTENT_FILTER)
+
+
+class SavedAccumulator(msgspec.Struct):
+    """A StreamAccumulator as plain values."""
+
+    building: SavedBuilding
+    fail_fast: bool
+    final: dict[str, Any] | None
 
 
 class StreamAccumulator(Building):
@@ -104,6 +113,34 @@ class StreamAccumulator(Building):
         if strict and response.errors:
             raise min(response.errors, key=lambda error: GRAVITY.index(type(error))).bound(response)
         return response
+
+    def dump(self) -> bytes:
+        """What came so far, to go on from with `load`, in another process too. Costs one pass over the message.
+
+        `parse_arguments` is not in it, and is to be given to `load` again.
+        """
+        final = self._final.to_dict() if self._final is not None else None
+        return write("accumulator", SavedAccumulator(self._saved(), self._fail_fast, final))
+
+    @classmethod
+    def load(cls, data: bytes, *, parse_arguments: ParseArguments | None = None) -> Self:
+        """The accumulator of a `dump`: the next event does to it what it would have done to the one that was saved.
+
+        The calls that had ended are parsed again. Raises UnreadableDump if `data` is no dump, of another version or damaged.
+        """
+        saved = read("accumulator", data, SavedAccumulator)
+        self = cls(limits=saved.building.limits, parse_arguments=parse_arguments, fail_fast=saved.fail_fast)
+        try:
+            self._restore(saved.building, parse_arguments)
+            self._final = AccumulatedResponse.from_dict(saved.final) if saved.final is not None else None
+        except (LookupError, ValueError) as fault:
+            raise UnreadableDump(f"the state in it cannot be read: {fault}") from fault
+        if self._final is not None:  # the end may have said of a call what its text does not
+            errors = [error for error in self._final.errors if isinstance(error, InvalidToolCallJson)]
+            broken = [problem for problem in self._problems.values() if isinstance(problem, CallBuilder)]
+            for call, error in zip(broken, errors, strict=False):
+                call.value, call.problem = None, error
+        return self
 
     def tool_call(self, id: str) -> ToolCallView:
         """A live view of one call. Raises KeyError if no call of that id has started."""

@@ -178,6 +178,13 @@ class AccumulatorClosed(AccumulatorError):
         return "observe was called after finalize; make a new StreamAccumulator for the next response"
 
 
+class UnreadableDump(ValueError):
+    """What was given to `load` is no dump, is damaged, or is of another version or kind.
+
+    No AccumulatorError: it says nothing of a stream. The dump is as it was; what can be read of it is for another release.
+    """
+
+
 def _brief(text: str) -> str:
     """At most 400 characters of a text that somebody else wrote; its field has all of it."""
     return text if len(text) <= 400 else f"{text[:399]}…"
@@ -229,7 +236,7 @@ ErrorTwin = (
     TruncatedTwin | InvalidToolCallJsonTwin | ProviderErrorTwin | MalformedChunkTwin | LimitExceededTwin | UnknownProtocolTwin
 )
 
-_TWINS: dict[type[AccumulatorError], type[Record]] = {
+_TWINS: dict[type[AccumulatorError], type[Any]] = {
     Truncated: TruncatedTwin,
     InvalidToolCallJson: InvalidToolCallJsonTwin,
     ProviderError: ProviderErrorTwin,
@@ -240,9 +247,10 @@ _TWINS: dict[type[AccumulatorError], type[Record]] = {
 _ERRORS = {twin: error for error, twin in _TWINS.items()}
 
 
-def to_twin(error: AccumulatorError) -> Record:
+def to_twin(error: AccumulatorError) -> ErrorTwin:
     """The struct twin of an error, for JSON. Raises KeyError for a kind that a response cannot hold."""
-    return _TWINS[type(error)](*error._values())
+    twin: ErrorTwin = _TWINS[type(error)](*error._values())
+    return twin
 
 
 def from_twin(data: object) -> AccumulatorError:

@@ -10,33 +10,50 @@ from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
 from typing import Any, Self
 
+import msgspec
+
 from . import _sources
+from ._dump import read, write
 from ._fold import Fold, aread_all, finalized, read_all, reason_of_failure
-from ._parts import ToolCallView
+from ._parts import ParseArguments, ToolCallView
 from ._stream_decoder import StreamDecoder
-from .accumulator import ParseArguments, StreamAccumulator
+from .accumulator import StreamAccumulator
 from .events import ChatStreamEvent, StreamBroken
 from .limits import Limits
 from .protocols import Protocol
 from .response import AccumulatedResponse
 
 
+class SavedSession(msgspec.Struct):
+    """A stream being read as plain values: two dumps, and the events that were not handed out yet."""
+
+    accumulator: bytes
+    decoder: bytes
+    pending: list[ChatStreamEvent]
+    ended: bool
+
+
 class _Session:
     """One stream being read: everything that happens between two reads, for both drivers."""
 
-    def __init__(
-        self,
-        protocol: str | Protocol,
-        limits: Limits,
-        parse_arguments: ParseArguments | None,
-        fail_fast: bool,
-        content_type: str,
-    ) -> None:
-        self.accumulator = StreamAccumulator(limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast)
-        self.decoder = StreamDecoder(protocol, limits=limits, content_type=content_type)
+    def __init__(self, accumulator: StreamAccumulator, decoder: StreamDecoder) -> None:
+        self.accumulator = accumulator
+        self.decoder = decoder
         self.pending: deque[ChatStreamEvent] = deque()
         self.ended = False
         self.cause: Exception | None = None
+
+    def dump(self) -> bytes:
+        return write("stream", SavedSession(self.accumulator.dump(), self.decoder.dump(), list(self.pending), self.ended))
+
+    @classmethod
+    def load(cls, data: bytes, protocol: Protocol | None, parse_arguments: ParseArguments | None) -> Self:
+        saved = read("stream", data, SavedSession)
+        accumulator = StreamAccumulator.load(saved.accumulator, parse_arguments=parse_arguments)
+        self = cls(accumulator, StreamDecoder.load(saved.decoder, protocol=protocol))
+        self.pending.extend(saved.pending)
+        self.ended = saved.ended
+        return self
 
     def push(self, item: object) -> None:
         """The source gave something."""
@@ -84,8 +101,13 @@ class _Driver:
         parse_arguments: ParseArguments | None = None,
         fail_fast: bool = False,
     ) -> None:
+        accumulator = StreamAccumulator(limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast)
+        decoder = StreamDecoder(protocol, limits=limits, content_type=_sources.content_type_of(source))
+        self._begin(source, _Session(accumulator, decoder))
+
+    def _begin(self, source: Any, session: _Session) -> None:
         self._source = source
-        self._session = _Session(protocol, limits, parse_arguments, fail_fast, _sources.content_type_of(source))
+        self._session = session
         self._closed = False
         self._open()
 
@@ -105,6 +127,33 @@ class _Driver:
         """A live view of one call. Raises KeyError if no call of that id has started."""
         return self._session.accumulator.tool_call(id)
 
+    # ---- Saving it, and going on: in another process, or on another connection.
+
+    def dump(self) -> bytes:
+        """All that came so far, to go on from with `load`, in another process too. Costs one pass over the message.
+
+        Take it while the stream is read: of one that was left or has ended, it is the dump of an ended one.
+        """
+        return self._session.dump()
+
+    def reconnected(self) -> None:
+        """To be called before the first bytes of a new connection to the same answer are read.
+
+        What the lost connection cut of an event is forgotten, as the server sends that event again; events that were there
+        already are left out (by `sequence_number`, or by the `id` of server-sent events), and a gap is told.
+        """
+        self._session.decoder.reconnected()
+
+    @property
+    def last_event_id(self) -> str:
+        """The `id` of the newest server-sent event that came whole, for the `Last-Event-ID` of a new request; empty without."""
+        return self._session.decoder.last_event_id
+
+    @property
+    def sequence_number(self) -> int | None:
+        """The newest `sequence_number` of OpenAI Responses, for the `starting_after` of a new request; None without."""
+        return self._session.decoder.sequence_number
+
 
 class ChatStream(_Driver):
     """Read a source and hand out its events as they come; `finalize` gives the response.
@@ -117,6 +166,20 @@ class ChatStream(_Driver):
 
     def _open(self) -> None:
         self._items = _sources.read_sync(self._source)
+
+    @classmethod
+    def load(
+        cls, data: bytes, source: Any, *, protocol: Protocol | None = None, parse_arguments: ParseArguments | None = None
+    ) -> Self:
+        """The stream of a `dump`, going on with `source`: whatever follows the last byte (or payload) that was read before.
+
+        Where it is another connection, which begins with a whole event, call `reconnected` first. `protocol` and
+        `parse_arguments` are not in a dump: give an outsider's protocol, and your parser, again. Raises UnreadableDump if
+        `data` is no dump, of another version, or damaged.
+        """
+        self = cls.__new__(cls)
+        self._begin(source, _Session.load(data, protocol, parse_arguments))
+        return self
 
     def __iter__(self) -> Iterator[ChatStreamEvent]:
         return self
@@ -184,6 +247,22 @@ class AsyncChatStream(_Driver):
 
     def _open(self) -> None:
         self._items = _sources.read_async(self._source, self._idle_timeout)
+
+    @classmethod
+    def load(
+        cls,
+        data: bytes,
+        source: Any,
+        *,
+        protocol: Protocol | None = None,
+        parse_arguments: ParseArguments | None = None,
+        idle_timeout: float | None = None,
+    ) -> Self:
+        """As ChatStream.load."""
+        self = cls.__new__(cls)
+        self._idle_timeout = idle_timeout
+        self._begin(source, _Session.load(data, protocol, parse_arguments))
+        return self
 
     def __aiter__(self) -> AsyncIterator[ChatStreamEvent]:
         return self

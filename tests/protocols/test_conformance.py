@@ -6,6 +6,7 @@ a stream never looks whole; the unstreamed reply gives the same message; and hos
 
 import json
 from functools import cache
+from random import Random
 from typing import Any, get_args
 
 import msgspec
@@ -77,6 +78,31 @@ def test_replaying_and_looking_change_nothing(capture: Capture) -> None:
         accumulator.observe(event)
     assert accumulator.finalize(strict=False) == fold(events) == response
     assert AccumulatedResponse.from_json(response.to_json()) == response
+
+
+@each_capture
+@pytest.mark.parametrize("protocol", ["named", "auto"])
+def test_saved_at_any_byte_it_goes_on_the_same(capture: Capture, protocol: str) -> None:
+    name, data = capture.protocol if protocol == "named" else "auto", capture.data
+    expected = events_of(data, name)
+    for at in sorted({0, 1, 2, len(data), *Random(capture.name).choices(range(len(data)), k=40)}):
+        decoder = StreamDecoder(name)
+        events = decoder.feed(data[:at])
+        decoder = StreamDecoder.load(decoder.dump())
+        assert [*events, *decoder.feed(data[at:]), *decoder.close()] == expected, at
+
+
+@each_capture
+def test_saved_at_any_event_it_goes_on_the_same(capture: Capture) -> None:
+    expected = accumulate(capture.data, capture.protocol, strict=False)
+    accumulator = StreamAccumulator()
+    for event in events_of(capture.data, capture.protocol):
+        accumulator.observe(event)
+        loaded = StreamAccumulator.load(accumulator.dump())
+        assert loaded.snapshot() == accumulator.snapshot()
+        accumulator = loaded
+    assert accumulator.finalize(strict=False) == expected
+    assert StreamAccumulator.load(accumulator.dump()).finalize(strict=False) == expected
 
 
 @_each([capture for capture in captures() if FORMS[capture.form].lines])

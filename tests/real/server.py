@@ -25,6 +25,10 @@ class Script:
         self.left = threading.Event()
         self.url = ""
 
+    def pieces_for(self, path: str) -> Iterator[bytes]:
+        """What goes out for one request."""
+        yield from self.pieces
+
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = False  # joined at the end, so that no thread or socket is left open
@@ -54,7 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         try:
-            for piece in script.pieces:
+            for piece in script.pieces_for(self.path):
                 self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
                 self.wfile.flush()
             self._finish(script)

@@ -16,7 +16,7 @@ import msgspec
 
 from ..events import StreamError, Unreadable
 from ..limits import Limits
-from .frames import Emit, Framer, OnFrame
+from .frames import Emit, Framer, FramerState, OnFrame
 
 _PRELUDE = 12
 """Bytes of length, length of headers and checksum, with which a frame starts."""
@@ -34,10 +34,19 @@ class _Wrapped(msgspec.Struct):
     bytes: bytes
 
 
+class AWSEventStreamState(FramerState):
+    """See FramerState."""
+
+    frame: bytearray
+    need: int
+    start: int
+
+
 class AWSEventStreamFramer(Framer):
     """See the module. A frame's event name is its `:event-type`; exceptions are told as StreamError."""
 
     __slots__ = ("_aws", "_frame", "_need", "_reader", "_start")
+    state_type = AWSEventStreamState
 
     def __init__(self, on_frame: OnFrame, emit: Emit, limits: Limits = Limits()) -> None:
         super().__init__(on_frame, emit, limits)
@@ -71,6 +80,19 @@ class AWSEventStreamFramer(Framer):
         if self._frame and not self._dead:
             self.on_frame(bytes(self._frame), "", self._start)
         self._frame.clear()
+
+    def reconnected(self) -> None:
+        """Forget a frame that did not end."""
+        self._start += len(self._frame)
+        self._frame.clear()
+        self._need, self._reader = _PRELUDE, None
+
+    def restore(self, saved: FramerState) -> None:
+        """As of any framer; botocore's buffer is given its prelude again."""
+        super().restore(saved)
+        if self._need > _PRELUDE and not self._dead:
+            self._reader = self._aws.EventStreamBuffer()
+            self._give(bytes(self._frame[:_PRELUDE]))
 
     def _begin(self) -> None:
         """The prelude is there: it tells how long the frame is."""

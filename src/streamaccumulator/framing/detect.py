@@ -13,6 +13,14 @@ from .sse import SSEFramer
 PATIENCE = 1024
 """Bytes that are looked at; if they tell nothing (keep-alives may be blank lines), it is server-sent events."""
 
+FRAMERS: dict[str, type[Framer]] = {
+    "sse": SSEFramer,
+    "ndjson": NDJSONFramer,
+    "json-array": JSONArrayFramer,
+    "aws-event-stream": AWSEventStreamFramer,
+}
+"""The framings by the names under which a dump knows them."""
+
 OF_CONTENT_TYPE: dict[str, type[Framer]] = {
     "application/vnd.amazon.eventstream": AWSEventStreamFramer,
     "application/x-ndjson": NDJSONFramer,

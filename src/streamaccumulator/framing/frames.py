@@ -5,6 +5,9 @@ linear in the bytes. Only the classes of this folder derive from `Framer`.
 """
 
 from collections.abc import Callable
+from typing import Any, ClassVar
+
+import msgspec
 
 from ..events import ChatStreamEvent, LimitHit
 from ..limits import Limits
@@ -19,6 +22,12 @@ BLANK = b"\xef\xbb\xbf \t\r\n"
 """Bytes that are nothing between JSON documents: white space, and a byte order mark."""
 
 
+class FramerState(msgspec.Struct):
+    """What a framer remembers between two pieces; each field is its attribute of that name behind a `_`."""
+
+    dead: bool
+
+
 class Framer:
     """Cuts a byte stream into frames for `on_frame`; what it notices goes to `emit`, in the order in which it comes.
 
@@ -26,6 +35,7 @@ class Framer:
     """
 
     __slots__ = ("_dead", "_emit", "_limit", "on_frame")
+    state_type: ClassVar[type[FramerState]]
 
     def __init__(self, on_frame: OnFrame, emit: Emit, limits: Limits = Limits()) -> None:
         self.on_frame = on_frame
@@ -40,6 +50,20 @@ class Framer:
     def close(self) -> None:
         """No more comes: hand out what is left."""
         raise NotImplementedError  # each wire's own
+
+    def reconnected(self) -> None:
+        """What comes next is a new connection's: a frame that had not ended is forgotten, and the next byte begins one."""
+        raise NotImplementedError  # each wire's own
+
+    def saved(self) -> FramerState:
+        """What it remembers, to be written at once: it is not a copy."""
+        kept: dict[str, Any] = {name: getattr(self, f"_{name}") for name in self.state_type.__struct_fields__}
+        return self.state_type(**kept)
+
+    def restore(self, saved: FramerState) -> None:
+        """Go on from what was saved of another of its kind."""
+        for name in self.state_type.__struct_fields__:
+            setattr(self, f"_{name}", getattr(saved, name))
 
     def _too_big(self) -> None:
         """A frame passed the limit. The bytes met are told as limit + 1, so that it does not depend on how they were cut."""

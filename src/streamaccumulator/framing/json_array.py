@@ -11,17 +11,28 @@ documents and is more than commas and white space is handed out as well, for the
 import re
 
 from ..limits import Limits
-from .frames import BLANK, Emit, Framer, OnFrame
+from .frames import BLANK, Emit, Framer, FramerState, OnFrame
 
 _OUTSIDE = re.compile(rb'["\[\]{}]')
 _INSIDE = re.compile(rb'(?:[^"\\\r\n]++|\\[^\r\n])*+')
 _BETWEEN = BLANK + b","
 
 
+class JSONArrayState(FramerState):
+    """See FramerState."""
+
+    held: bytearray
+    start: int
+    depth: int
+    in_string: bool
+    after_backslash: bool
+
+
 class JSONArrayFramer(Framer):
     """See the module. Each byte is searched once; memory is the document that has not ended."""
 
     __slots__ = ("_after_backslash", "_depth", "_held", "_in_string", "_start")
+    state_type = JSONArrayState
 
     def __init__(self, on_frame: OnFrame, emit: Emit, limits: Limits = Limits()) -> None:
         super().__init__(on_frame, emit, limits)
@@ -71,6 +82,12 @@ class JSONArrayFramer(Framer):
     def close(self) -> None:
         """Hand out a document that did not end."""
         self._hand_out(b"", 0, 0)
+
+    def reconnected(self) -> None:
+        """Forget a document that did not end."""
+        self._start += len(self._held)
+        self._held.clear()
+        self._depth, self._in_string, self._after_backslash = 0, False, False
 
     def _string(self, data: bytes, at: int) -> int:
         """Past the string's text from `at` on: to its end mark, a line end, or the end of the data."""

@@ -7,15 +7,26 @@ a line end as well, as JSON has no raw CR inside a value. One JSON document with
 spread over lines.
 """
 
+from typing import cast
+
 from ..limits import Limits
-from .frames import BLANK, Emit, Framer, OnFrame
-from .json_array import JSONArrayFramer
+from .frames import BLANK, Emit, Framer, FramerState, OnFrame
+from .json_array import JSONArrayFramer, JSONArrayState
+
+
+class NDJSONState(FramerState):
+    """See FramerState."""
+
+    documents: JSONArrayState | None
+    line: bytearray
+    start: int
 
 
 class NDJSONFramer(Framer):
     """See the module. Work is one search for line ends over each byte; memory is the line that has not ended."""
 
     __slots__ = ("_documents", "_limits", "_line", "_start")
+    state_type = NDJSONState
 
     def __init__(self, on_frame: OnFrame, emit: Emit, limits: Limits = Limits()) -> None:
         super().__init__(on_frame, emit, limits)
@@ -51,10 +62,30 @@ class NDJSONFramer(Framer):
         first = bytes(self._line) + data[: max(end, 0)] if end >= 0 else b""
         if not first.strip(BLANK) or first.rstrip().endswith((b"}", b"]")) or len(first) > self._limit:
             return data
-        self._documents = JSONArrayFramer(lambda *frame: self.on_frame(*frame), self._emit, self._limits)
+        self._documents = self._of_documents()
         self._documents.feed(bytes(self._line) + data)
         self._line.clear()
         return b""
+
+    def _of_documents(self) -> JSONArrayFramer:
+        return JSONArrayFramer(lambda *frame: self.on_frame(*frame), self._emit, self._limits)
+
+    def reconnected(self) -> None:
+        """Forget a line that did not end."""
+        if self._documents is not None:
+            self._documents.reconnected()
+        self._start += len(self._line)
+        self._line.clear()
+
+    def saved(self) -> NDJSONState:
+        documents = self._documents.saved() if self._documents is not None else None
+        return NDJSONState(self._dead, cast("JSONArrayState | None", documents), self._line, self._start)
+
+    def restore(self, saved: FramerState) -> None:
+        super().restore(saved)
+        if isinstance(saved, NDJSONState) and saved.documents is not None:
+            self._documents = self._of_documents()
+            self._documents.restore(saved.documents)
 
     def close(self) -> None:
         """Hand out the last line, if it did not end: a document alone, or a line that was cut."""

@@ -11,16 +11,31 @@ once, in C calls, where they have one common shape: `data: ...` alone, or `event
 
 from ..events import Notice
 from ..limits import Limits
-from .frames import Emit, Framer, OnFrame
+from .event_ids import EventIds
+from .frames import Emit, Framer, FramerState, OnFrame
 
 _BOM = b"\xef\xbb\xbf"
 
 
-class SSEFramer(Framer):
-    """See the module.
+class SSEState(FramerState):
+    """See FramerState."""
 
-    `last_event_id` and `retry` (milliseconds) are what the stream set, for whoever reconnects.
-    """
+    offset: int
+    head: bytes | None
+    line: bytearray
+    after_cr: bool
+    start: int
+    data: list[bytes]
+    data_bytes: int
+    event: str
+    id: str | None
+    busy: bool
+    ids: EventIds
+    retry: int | None
+
+
+class SSEFramer(Framer):
+    """See the module."""
 
     __slots__ = (
         "_after_cr",
@@ -29,12 +44,14 @@ class SSEFramer(Framer):
         "_data_bytes",
         "_event",
         "_head",
+        "_id",
+        "_ids",
         "_line",
         "_offset",
+        "_retry",
         "_start",
-        "last_event_id",
-        "retry",
     )
+    state_type = SSEState
 
     def __init__(self, on_frame: OnFrame, emit: Emit, limits: Limits = Limits()) -> None:
         super().__init__(on_frame, emit, limits)
@@ -47,8 +64,26 @@ class SSEFramer(Framer):
         self._data_bytes = 0
         self._event = ""
         self._busy = False  # whether that frame has a line yet
-        self.last_event_id = ""
-        self.retry: int | None = None
+        self._id: str | None = None  # the id that frame gives itself
+        self._ids = EventIds()
+        self._retry: int | None = None
+
+    @property
+    def last_event_id(self) -> str:
+        """The id of the newest event that came whole, for the `Last-Event-ID` of whoever reconnects; empty without one."""
+        return self._ids.last
+
+    @property
+    def retry(self) -> int | None:
+        """Milliseconds that the stream asks to wait before reconnecting."""
+        return self._retry
+
+    def reconnected(self) -> None:
+        """Forget a frame that did not end; of the next ones those that were there before the connection was lost are left out."""
+        self._head, self._after_cr, self._start = b"", False, self._offset
+        self._line.clear()
+        self._data, self._data_bytes, self._event, self._id, self._busy = [], 0, "", None, False
+        self._ids.resuming = True
 
     def feed(self, data: bytes) -> None:
         """Hand out the frames that these bytes complete."""
@@ -86,7 +121,8 @@ class SSEFramer(Framer):
         self._head = None
         if data.startswith(_BOM):
             data = data[len(_BOM) :]
-            self._offset = self._start = len(_BOM)
+            self._offset += len(_BOM)
+            self._start = self._offset
         return data
 
     def _read_uniform(self, data: bytes, at: int) -> int:
@@ -171,10 +207,10 @@ class SSEFramer(Framer):
             self._event = value.decode("utf-8", "replace")
         elif name == b"id":
             if b"\0" not in value:
-                self.last_event_id = value.decode("utf-8", "replace")
+                self._id = value.decode("utf-8", "replace")
         elif name == b"retry":
             if value.isdigit() and len(value) < 19:
-                self.retry = int(value)
+                self._retry = int(value)
         elif line[:1] == b"{":
             self._alone("bare_json", "a line of JSON without `data:` was taken as a frame", line, "")
         elif name == b"error":
@@ -188,10 +224,14 @@ class SSEFramer(Framer):
 
     def _end_frame(self) -> None:
         """A blank line: hand out the frame, if it has data. An event or id alone, or a comment, is none."""
-        data, event, start = self._data, self._event, self._start
-        self._data, self._data_bytes, self._event, self._busy = [], 0, "", False
-        if data:
-            self.on_frame(b"\n".join(data), event, start)
+        data, event, id, start = self._data, self._event, self._id, self._start
+        self._data, self._data_bytes, self._event, self._id, self._busy = [], 0, "", None, False
+        if not data:
+            self._ids.last = self._ids.last if id is None else id
+            return
+        payload = b"\n".join(data)
+        if id is None or self._ids.is_news(id, event, payload, self._emit):
+            self.on_frame(payload, event, start)
 
     def _fits(self, line: bytes | bytearray) -> bool:
         """Whether the frame with this line, ended or not, is within the limit."""

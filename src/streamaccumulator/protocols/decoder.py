@@ -12,12 +12,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
+from .._dump import built, plain
 from .._json import JsonProblem, parse_payload, to_bytes
 from ..events import ChatStreamEvent, Extra, Finish, LimitHit, Notice, Started, StreamError, Unknown, Unreadable, Usage
 from ..limits import Limits
 from ..messages import FinishReason
 from .lenient import lenient
-from .surrogates import Emit, SurrogateJoiner
+from .surrogates import Delta, Emit, SurrogateJoiner
 
 Sink = Callable[[int], Emit]
 """Gives the `emit` of a choice, by its index; asked once for each."""
@@ -44,6 +45,20 @@ class Parts(msgspec.Struct):
         """The next number."""
         self.parts += 1
         return self.parts
+
+
+class SavedDecoder(msgspec.Struct, kw_only=True):
+    """A decoder as plain values."""
+
+    state: Any
+    choices: list[int]
+    held: dict[int, list[Delta]]
+    """For each choice the halves of characters that wait for the other."""
+    torn: bool
+    shared: list[ChatStreamEvent]
+    faults: list[ChatStreamEvent]
+    silent: bool
+    at_end: bool
 
 
 class Decoder(Generic[C]):
@@ -114,6 +129,35 @@ class Decoder(Generic[C]):
     def choices(self) -> set[int]:
         """The indexes of the choices that came so far; a protocol without choices has one, 0."""
         return {0}
+
+    @property
+    def sequence_number(self) -> int | None:
+        """The number of the newest event, of a protocol that numbers them."""
+        return None
+
+    def saved(self) -> SavedDecoder:
+        """What it remembers, to be written at once: it is not a copy."""
+        return SavedDecoder(
+            state=plain(self.state),
+            choices=list(self._emits),
+            held={choice: emit.held for choice, emit in self._emits.items() if isinstance(emit, SurrogateJoiner)},
+            torn=self._torn,
+            shared=list(self._shared.values()),
+            faults=self.faults,
+            silent=self.silent,
+            at_end=self.at_end,
+        )
+
+    def restore(self, saved: SavedDecoder) -> None:
+        """Go on from what was saved of another of its kind. Raises `msgspec.ValidationError` if the state is of another."""
+        self.state = built(saved.state, self.state_type)
+        emits = {choice: self._emits[choice] if choice in self._emits else self._sink(choice) for choice in saved.choices}
+        joined = {choice: SurrogateJoiner(emit, saved.held.get(choice, ())) for choice, emit in emits.items()}
+        self._emits = {**joined} if saved.torn else emits
+        self._torn = saved.torn
+        self._shared = {type(event): event for event in saved.shared}
+        self.faults = saved.faults
+        self.silent, self.at_end = saved.silent, saved.at_end
 
     # ---- What a protocol says.
 

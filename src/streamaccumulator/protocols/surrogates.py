@@ -4,7 +4,7 @@ It is put in front of an `emit` when the first payload with an escaped surrogate
 one never pay for it. A high half at the end of a delta waits for its low half; one left alone becomes U+FFFD and a Notice.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -24,18 +24,23 @@ from ..events import (
 )
 
 Emit = Callable[[ChatStreamEvent], None]
-_Delta = TextDelta | ReasoningDelta | RefusalDelta | BlockDelta | ToolCallArgumentDelta
+Delta = TextDelta | ReasoningDelta | RefusalDelta | BlockDelta | ToolCallArgumentDelta
 
 
 class SurrogateJoiner:
     """`emit` with whole characters only. At most one half a channel is held, and `flush` lets go of all."""
 
-    def __init__(self, emit: Emit) -> None:
+    def __init__(self, emit: Emit, held: Iterable[Delta] = ()) -> None:
         self._emit = emit
-        self._held: dict[tuple[object, ...], _Delta] = {}
+        self._held: dict[tuple[object, ...], Delta] = {_channel(half): half for half in held}
+
+    @property
+    def held(self) -> list[Delta]:
+        """The halves that wait, each as the delta it was in."""
+        return list(self._held.values())
 
     def __call__(self, event: ChatStreamEvent) -> None:
-        if isinstance(event, _Delta):
+        if isinstance(event, Delta):
             self._join(event)
             return
         if isinstance(event, Finish):
@@ -58,11 +63,10 @@ class SurrogateJoiner:
             self._tell()
             self._emit(msgspec.structs.replace(self._held.pop(channel), delta="\ufffd"))
 
-    def _join(self, event: _Delta) -> None:
+    def _join(self, event: Delta) -> None:
         if isinstance(event, BlockDelta) and is_torn(event.key):
             event = msgspec.structs.replace(event, key=mend(event.key))
-        where = (event.id,) if isinstance(event, ToolCallArgumentDelta) else (event.part, getattr(event, "key", None))
-        channel = (type(event), *where)
+        channel = _channel(event)
         waiting = self._held.pop(channel, None)
         delta = event.delta if waiting is None else waiting.delta + event.delta
         if "\ud800" <= delta[-1:] <= "\udbff":
@@ -78,3 +82,8 @@ class SurrogateJoiner:
 
     def _tell(self) -> None:
         self._emit(Notice("lone_surrogate", "half of a character came without the other half and is now U+FFFD"))
+
+
+def _channel(event: Delta) -> tuple[object, ...]:
+    where = (event.id,) if isinstance(event, ToolCallArgumentDelta) else (event.part, getattr(event, "key", None))
+    return (type(event), *where)

@@ -56,6 +56,11 @@ class OpenAIResponsesDecoder(Decoder[Event]):
     state_type = State
     state: State
 
+    @property
+    def sequence_number(self) -> int | None:
+        state = self.state
+        return state.first_number + len(state.seen) - 1 if state.first_number is not None and not state.unnumbered else None
+
     def _read(self, chunk: Event, event: str) -> None:
         kind = chunk.type or event
         if chunk.sequence_number is not None and not self._is_news(chunk.sequence_number, kind, chunk.delta):
