@@ -40,7 +40,6 @@ PARTLY = {
     "B140": f"whole in the final value; {_LIVE}",
     "B142": f"exact in the final value, and in its text and JSON; {_LIVE}",
     "B146": f"one parse of a call, however many pieces; {_LIVE}",
-    "B163": "each number is applied once and gaps are told; resuming, from a number that can be asked for, is not built",
     "B167": f"the text of the arguments grows in sight; {_LIVE}",
     "B169": f"the empty text is no part; {_REQUEST}",
     "B171": f"the broken call is told by its id and is not in the message; {_REQUEST}",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streamaccumulator import ChatStream, FinishReason, InvalidToolCallJson, ProviderError, Truncated, accumulate
+from streamaccumulator import ChatStream, FinishReason, InvalidToolCallJson, ProviderError, StreamDecoder, Truncated, accumulate
 
 from ..wire import anthropic, call, chat, codes, delta, finish, read, sse
 from .shapes import MESSAGE, block, converse, counts, responses, text_delta
@@ -141,6 +141,20 @@ def test_b163_events_that_never_came_are_told(numbers: tuple[int, ...]) -> None:
     response = read(*[numbered(number) for number in numbers], protocol="openai-responses")
     assert response.text == "".join([str(number) for number in numbers if 0 < number < 8])
     assert "sequence_gap" in codes(response)
+
+
+def test_b163_it_says_where_to_go_on_from() -> None:
+    stream = ChatStream([b"".join([numbered(number) for number in range(4)])], "openai-responses")
+    for _ in stream:
+        assert stream.sequence_number == 3
+
+
+@pytest.mark.parametrize("numbers", [range(0, 10**7, 99_000), range(300_000)], ids=["gaps", "many"])
+def test_b163_numbers_cost_bounded_memory(numbers: range) -> None:
+    decoder = StreamDecoder("openai-responses", sink=lambda choice: lambda event: None)
+    for number in numbers:
+        decoder.feed({"type": "ping", "sequence_number": number})
+    assert len(decoder.dump()) < 100_000
 
 
 def test_b166_after_the_end_nobody_waits() -> None:

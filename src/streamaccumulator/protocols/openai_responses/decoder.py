@@ -41,10 +41,12 @@ class State(msgspec.Struct):
 
     known: Started | None = None
     items: Items = msgspec.field(default_factory=Items)
-    first_number: int | None = None
-    seen: list[int] = []
-    """A checksum of each numbered event, from the first number on; -1 for one that did not come."""
+    newest: int = -1
+    """The highest number of an event."""
+    seen: dict[int, int] = {}
+    """A checksum of each numbered event, by its number."""
     unnumbered: bool = False
+    """Whether numbers say nothing, or there were too many to remember."""
     error_told: bool = False
     """Whether an error event came, which a failed response repeats."""
 
@@ -59,7 +61,7 @@ class OpenAIResponsesDecoder(Decoder[Event]):
     @property
     def sequence_number(self) -> int | None:
         state = self.state
-        return state.first_number + len(state.seen) - 1 if state.first_number is not None and not state.unnumbered else None
+        return state.newest if state.seen and not state.unnumbered else None
 
     def _read(self, chunk: Event, event: str) -> None:
         kind = chunk.type or event
@@ -95,26 +97,18 @@ class OpenAIResponsesDecoder(Decoder[Event]):
         if state.unnumbered or kind in _NEVER_SKIPPED:
             return True
         check = crc32(f"{kind}{delta}".encode("utf-8", "surrogatepass"))
-        if state.first_number is None:
-            state.first_number = number if number <= 1 else 0
-        at = number - state.first_number
-        known = len(state.seen)
-        if at < 0 or at > known + _LONGEST_GAP:
-            state.unnumbered = True
-        elif at >= known:
-            if at > known:
-                first, last = known + state.first_number, number - 1
-                self.to_all(
-                    Notice("sequence_gap", f"events {first} to {last} of the numbered events did not come", f"event {number}")
-                )
-            state.seen += [-1] * (at - known) + [check]
-        elif state.seen[at] == check:
+        if state.seen.get(number) == check:
             self.to_all(Notice("repeated_event", "an event that was there already came again, and was left out", f"event {number}"))
             return False
-        elif state.seen[at] == -1:
-            state.seen[at] = check
-        else:
+        if number in state.seen or not 0 <= number <= state.newest + _LONGEST_GAP or len(state.seen) >= _MOST_NUMBERS:
             state.unnumbered = True
+            state.seen.clear()
+            return True
+        if number > state.newest + 1 and (state.seen or number > 1):  # a first event may be number 0 or 1
+            missing = f"events {state.newest + 1} to {number - 1} of the numbered events did not come"
+            self.to_all(Notice("sequence_gap", missing, f"event {number}"))
+        state.seen[number] = check
+        state.newest = max(state.newest, number)
         return True
 
     # ---- Texts: visible, refused, reasoned, summarised.
@@ -291,6 +285,9 @@ _WHOLE_TEXTS = {f"{name}.done": channel for name, channel in _CHANNEL_OF_EVENT.i
 _NEVER_SKIPPED = frozenset({"error", "response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 """Events whose number says nothing on some servers, and that do no harm twice."""
 _LONGEST_GAP = 100_000
+"""Numbers that may be missing at once; a greater jump means that they are no numbers of events."""
+_MOST_NUMBERS = 1 << 18
+"""Events that are remembered by their number."""
 
 _STATUS_OF = {"response.failed": "failed", "response.incomplete": "incomplete", "response.cancelled": "cancelled"}
 
