@@ -94,7 +94,7 @@ def _frames_changed(data: bytes, other: bytes, rng: Random) -> bytes:
     return end.join(frames)
 
 
-def _value_changed(data: bytes, other: bytes, rng: Random) -> bytes:
+def value_changed(data: bytes, other: bytes, rng: Random) -> bytes:
     """One value of one payload becomes another, or a key is left out."""
     lines = data.split(b"\n")
     places = [at for at, line in enumerate(lines) if b"{" in line]
@@ -120,4 +120,4 @@ def _value_changed(data: bytes, other: bytes, rng: Random) -> bytes:
     return b"\n".join(lines)
 
 
-_CHANGES = (_bytes_changed, _frames_changed, _value_changed, _value_changed)
+_CHANGES = (_bytes_changed, _frames_changed, value_changed, value_changed)

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Callable
 from random import Random
 from typing import Any
+from zlib import crc32
 
 from streamaccumulator import (
     AccumulatedResponse,
@@ -14,6 +15,7 @@ from streamaccumulator import (
     Limits,
     StreamAccumulator,
     StreamDecoder,
+    UnreadableDump,
     accumulate,
     accumulate_choices,
     parse_response,
@@ -26,7 +28,7 @@ from streamaccumulator.framing.ndjson import NDJSONFramer
 from streamaccumulator.framing.sse import SSEFramer
 from streamaccumulator.protocols import names
 
-from .mutate import chopped
+from .mutate import chopped, value_changed
 
 Target = Callable[[str, bytes, Random], None]
 SMALL = Limits(frame_bytes=700, message_bytes=900, arguments_bytes=60, tool_calls=3, parts=6, json_depth=6, errors=3, choices=2)
@@ -97,4 +99,46 @@ def drivers(protocol: str, data: bytes, rng: Random) -> None:
     assert AccumulatedResponse.from_json(body.to_json()) == body
 
 
-TARGETS: dict[str, Target] = {target.__name__: target for target in (framing, pipeline, drivers)}
+def saving(protocol: str, data: bytes, rng: Random) -> None:
+    """Saved and loaded anywhere, a stream goes on as if nothing had been; a dump that is damaged is told."""
+    name, limits = _named(protocol, rng), rng.choice([Limits(), SMALL])
+    pieces = list(chopped(data, rng))
+    here = rng.randint(0, len(pieces))
+    stream, never_saved = ChatStream(iter(pieces[:here]), name, limits=limits), accumulate(data, name, strict=False, limits=limits)
+    _read_without_its_end(stream, rng)
+    dump = stream.dump()
+    left = pieces[here:] if not stream.accumulator.stopped else []
+    assert ChatStream.load(dump, iter(left)).finalize(strict=False) == never_saved
+    with contextlib.suppress(UnreadableDump):
+        assert ChatStream.load(_damaged(dump, rng), iter(left)).finalize(strict=False) == never_saved
+    with contextlib.suppress(UnreadableDump):
+        StreamAccumulator.load(_forged(stream.accumulator.dump(), rng))
+    with contextlib.suppress(UnreadableDump):
+        StreamDecoder.load(_forged(stream._session.decoder.dump(), rng))
+
+
+def _read_without_its_end(stream: ChatStream, rng: Random) -> None:
+    """Hand the stream all its pieces, and take some of its events, without telling it that this was the end."""
+    session = stream._session
+    for piece in stream._items:
+        session.push(piece)
+        while session.pending and rng.random() < 0.8:
+            session.take()
+
+
+def _damaged(dump: bytes, rng: Random) -> bytes:
+    at = rng.randrange(len(dump))
+    return rng.choice(
+        [dump[:at], dump[:at] + bytes([dump[at] ^ (1 << rng.randrange(8))]) + dump[at + 1 :], dump[at:], dump + b"\n"]
+    )
+
+
+def _forged(dump: bytes, rng: Random) -> bytes:
+    """A dump with one value of its state changed, and a head that fits it."""
+    head, _, body = dump.partition(b"\n")
+    body = value_changed(body, b"", rng)
+    words = head.split(b" ")
+    return b" ".join([*words[:3], f"{crc32(body):08x} {len(body)}".encode()]) + b"\n" + body
+
+
+TARGETS: dict[str, Target] = {target.__name__: target for target in (framing, pipeline, drivers, saving)}
