@@ -1,7 +1,9 @@
 """A real HTTP/1.1 server on a loopback port that sends given bytes in given pieces, and can break in the middle."""
 
 import contextlib
+import sys
 import threading
+import zlib
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -10,24 +12,42 @@ class Script:
     """What the server does with each request, and what it saw.
 
     `pieces` go out one chunk each. `end` says what comes after them: `whole` ends the body properly, `broken` closes the
-    connection inside a chunk, `silent` sends nothing more until `release` is set. `sized` announces the length of the body
-    instead of sending it in chunks, and `broken` then closes before that many bytes.
+    connection inside a chunk, `closed` between two, `silent` sends nothing more until `release` is set. `sized` announces the
+    length of the body instead of sending it in chunks, and `broken` then closes before that many bytes. `encoding` (gzip,
+    deflate) compresses the pieces, each so that it can be read at once; then `corrupt` sends bytes that cannot be
+    decompressed, and `unfinished` ends the body properly where the compressed data has not ended.
     """
 
     def __init__(
-        self, pieces: Sequence[bytes], end: str = "whole", content_type: str = "text/event-stream", *, sized: bool = False
+        self,
+        pieces: Sequence[bytes],
+        end: str = "whole",
+        content_type: str = "text/event-stream",
+        *,
+        sized: bool = False,
+        encoding: str = "",
     ) -> None:
         self.pieces = pieces
         self.end = end
         self.content_type = content_type
         self.sized = sized
+        self.encoding = encoding
         self.release = threading.Event()
         self.left = threading.Event()
         self.url = ""
 
     def pieces_for(self, path: str) -> Iterator[bytes]:
         """What goes out for one request."""
-        yield from self.pieces
+        if not self.encoding:
+            yield from self.pieces
+            return
+        packer = zlib.compressobj(wbits=31 if self.encoding == "gzip" else 15)
+        for piece in self.pieces:
+            yield packer.compress(piece) + packer.flush(zlib.Z_SYNC_FLUSH)
+        if self.end == "whole":
+            yield packer.flush()
+        elif self.end == "corrupt":
+            yield b"\xff" * 40  # a block of a kind that there is none of
 
 
 class _Server(ThreadingHTTPServer):
@@ -55,6 +75,8 @@ class _Handler(BaseHTTPRequestHandler):
         if script.sized:
             self._send_sized(script)
             return
+        if script.encoding:
+            self.send_header("content-encoding", script.encoding)
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         try:
@@ -74,8 +96,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _finish(self, script: Script) -> None:
-        if script.end == "whole":
+        if script.end in ("whole", "corrupt", "unfinished"):
             self.wfile.write(b"0\r\n\r\n")
+            self.close_connection = True
+        elif script.end == "closed":
             self.close_connection = True
         elif script.end == "broken":
             self.wfile.write(b"ffff\r\ndata: {")
@@ -104,3 +128,14 @@ def serving(script: Script) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def _serve_alone(content_type: str, pieces: list[str]) -> None:
+    """In a process of its own, to be killed: say where, send the pieces, and then nothing more."""
+    with serving(Script([piece.encode() for piece in pieces], "silent", content_type)) as url:
+        print(url, flush=True)  # noqa: T201  # how whoever started it learns the address
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    _serve_alone(sys.argv[1], sys.argv[2:])
