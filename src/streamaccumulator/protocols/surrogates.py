@@ -46,7 +46,7 @@ class SurrogateJoiner:
         if isinstance(event, Finish):
             self.flush()
         elif isinstance(event, PartEnd | ToolCallEnd):
-            self.flush(event.part if isinstance(event, PartEnd) else event.id)
+            self.flush(event.part if isinstance(event, PartEnd) else mend(event.id))
         if isinstance(event, Usage) and (raw := mend_deeply(event.usage.raw)) != event.usage.raw:
             self._tell()
             event = Usage(msgspec.structs.replace(event.usage, raw=raw))
@@ -66,6 +66,8 @@ class SurrogateJoiner:
     def _join(self, event: Delta) -> None:
         if isinstance(event, BlockDelta) and is_torn(event.key):
             event = msgspec.structs.replace(event, key=mend(event.key))
+        elif isinstance(event, ToolCallArgumentDelta) and is_torn(event.id):
+            event = msgspec.structs.replace(event, id=mend(event.id))
         channel = _channel(event)
         waiting = self._held.pop(channel, None)
         delta = event.delta if waiting is None else waiting.delta + event.delta
