@@ -245,18 +245,18 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
             self.value = text
         elif text.strip() in _BLANK:
             self.value = {}
-        elif nests_deeper(text, max_depth):
-            self.fail(f"nested deeper than {max_depth} levels (limit json_depth)", "malformed")
         else:
-            self._parse(text, parse_arguments)
+            self._parse(text, parse_arguments, max_depth)
         if not self.name and self.problem is None:
             self.fail("the call never got a name", "unnamed")
 
-    def _parse(self, text: str, parse_arguments: ParseArguments | None) -> None:
+    def _parse(self, text: str, parse_arguments: ParseArguments | None, max_depth: int) -> None:
         document, self.value, fault = self._document(text)
         self.resent = document is not text
         self.run, self.blocks, self.torn = [], [document], False
-        if parse_arguments is not None:
+        if nests_deeper(document, max_depth):
+            self.fail(f"nested deeper than {max_depth} levels (limit json_depth)", "malformed")
+        elif parse_arguments is not None:
             try:
                 self.value = parse_arguments(document)
             except Exception as raised:  # noqa: BLE001  # the caller's own parser: whatever it raises is its verdict

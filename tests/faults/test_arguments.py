@@ -104,3 +104,10 @@ def test_b171_a_call_cut_in_a_string_is_named_and_kept_out_of_the_message() -> N
     assert caught.value.response is not None
     assert caught.value.response.message.content == ()
     assert calls(caught.value.response) == []
+
+
+def test_arguments_restated_with_each_delta_are_as_deep_as_the_document() -> None:
+    whole = '{"a": {"b": "' + "x" * 200 + '"}}'
+    restated = [call(0, arguments=whole[: at + 1]) for at in range(len(whole))]
+    response = read(call(0, "c1", "f", ""), *restated, finish("tool_calls"))
+    assert calls(response) == [("f", {"a": {"b": "x" * 200}})]
