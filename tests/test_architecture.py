@@ -12,32 +12,57 @@ import pytest
 import streamaccumulator
 
 PACKAGE = Path(streamaccumulator.__file__).parent
-FOUNDATION = {"_record", "_json", "_log", "messages", "events", "response", "errors", "limits"}
+FOUNDATION = {"_record", "_values", "_json", "_log", "messages", "events", "response", "errors", "limits"}
 """Values and helpers without a place in the flow of data."""
 
 ARROWS: dict[str, set[str]] = {
     "_record": set(),
-    "_json": set(),
+    "_values": set(),
+    "partial_json": {"_record", "_values", "errors"},
+    "_json": {"_values", "errors", "partial_json"},
     "_log": set(),
     "limits": {"_record"},
-    "messages": {"_json", "_record"},
+    "messages": {"_values", "_record"},
     "events": {"_record", "messages"},
     "errors": {"_record", "response"},  # response for types only
-    "response": {"_json", "_record", "errors", "messages"},
+    "response": {"_values", "_record", "errors", "messages"},
     "framing": {"_record", "events", "errors", "limits"},
-    "protocols": {"framing", "_dump", "_record", "_json", "events", "messages", "response", "errors", "limits"},
+    "protocols": {"framing", "_dump", "_record", "_values", "_json", "events", "messages", "response", "errors", "limits"},
     "_dump": {"errors"},
-    "_parts": {"_json", "errors", "messages"},
+    "_parts": {"_values", "_json", "errors", "messages"},
+    "_live": {"_parts", "_values", "errors", "partial_json"},
     "_building": {"_parts", *FOUNDATION},
-    "accumulator": {"_building", "_parts", "_dump", "partial_json", *FOUNDATION},
-    "_words": {"protocols", "framing", "_json"},
+    "accumulator": {"_building", "_live", "_parts", "_dump", *FOUNDATION},
+    "_words": {"protocols", "framing", "_json", "errors"},
     "_stream_decoder": {"protocols", "framing", "_dump", "_words", *FOUNDATION},
     "_sources": {"_log"},
     "_fold": {"_stream_decoder", "_sources", "_parts", "accumulator", "protocols", *FOUNDATION},
     "_tee": {"_fold", "_stream_decoder", "_sources", "accumulator", "protocols", *FOUNDATION},
-    "stream": {"_fold", "_dump", "_stream_decoder", "_sources", "_parts", "accumulator", "protocols", "framing", *FOUNDATION},
+    "stream": {
+        "_fold",
+        "_dump",
+        "_stream_decoder",
+        "_sources",
+        "_live",
+        "_parts",
+        "accumulator",
+        "protocols",
+        "framing",
+        *FOUNDATION,
+    },
     "cli": {"stream", "__init__", *FOUNDATION},
-    "__init__": {"stream", "_tee", "_stream_decoder", "_parts", "accumulator", "protocols", "framing", *FOUNDATION},
+    "__init__": {
+        "stream",
+        "_tee",
+        "_stream_decoder",
+        "_live",
+        "_parts",
+        "partial_json",
+        "accumulator",
+        "protocols",
+        "framing",
+        *FOUNDATION,
+    },
 }
 """For each room (a module or a folder of the package) the rooms it may import. Nothing imports `cli`."""
 

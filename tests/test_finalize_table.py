@@ -50,7 +50,7 @@ class Row(NamedTuple):
     calls: tuple[str, ...]
 
 
-_MALFORMED = InvalidToolCallJson("c1", "f", "Expecting value", 5, '{"a":Dave}', "malformed")
+_MALFORMED = InvalidToolCallJson("c1", "f", "'D' where a value belongs", 5, '{"a":Dave}', "malformed")
 _OPEN = InvalidToolCallJson("c2", "f", "the stream ended before the call did", None, '{"a":1}', "cut")
 
 TABLE = [

@@ -19,7 +19,7 @@ MEGABYTE = "x" * 1_000_000
 ERRORS: list[sa.AccumulatorError] = [
     sa.Truncated(),
     sa.Truncated("transport", "reset by peer"),
-    sa.InvalidToolCallJson("c1", "f", "Expecting value", 5, '{"a":Dave}', "malformed"),
+    sa.InvalidToolCallJson("c1", "f", "'D' where a value belongs", 5, '{"a":Dave}', "malformed"),
     sa.InvalidToolCallJson("c1", None, "the call never got a name", cause="unnamed"),
     sa.ProviderError("overloaded_error", "busy", {"type": "overloaded_error", "list": [1, {"a": None}]}),
     sa.MalformedChunk(17, "no JSON", b"\xff\x00{"),
@@ -79,7 +79,7 @@ def test_a_bound_error_carries_its_response_through_a_pickle() -> None:
 
 
 def test_texts_name_the_tool_the_position_and_the_cause_and_what_was_kept() -> None:
-    assert str(ERRORS[2]) == "call 'c1' to 'f' is not usable (malformed) at byte 5: Expecting value"
+    assert str(ERRORS[2]) == "call 'c1' to 'f' is not usable (malformed) at byte 5, after '{\"a\":': 'D' where a value belongs"
     assert str(ERRORS[3]) == "call 'c1' to a tool without a name is not usable (unnamed): the call never got a name"
     assert str(ERRORS[4]) == "the provider reported an error: overloaded_error: busy"
     assert str(ERRORS[5]) == "the frame at byte 17 could not be read: no JSON"
@@ -93,7 +93,7 @@ def test_texts_name_the_tool_the_position_and_the_cause_and_what_was_kept() -> N
 
 
 def test_texts_and_reprs_never_hold_what_the_model_said() -> None:
-    error = sa.InvalidToolCallJson("c1", "f", "Expecting value", 5, MEGABYTE).bound(RESPONSE)
+    error = sa.InvalidToolCallJson("c1", "f", "'D' where a value belongs", 5, MEGABYTE).bound(RESPONSE)
     assert "héllo" not in str(error)
     assert len(str(error)) < 400
     assert len(repr(error)) < 400

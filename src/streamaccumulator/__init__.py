@@ -1,6 +1,7 @@
 """Turn the stream of any chat model into one complete assistant message, and never take a broken stream for a whole one."""
 
-from ._parts import ParseArguments, ToolCallView
+from ._live import ToolCallView
+from ._parts import ParseArguments
 from ._stream_decoder import StreamDecoder
 from ._tee import atee, tee
 from .accumulator import StreamAccumulator
@@ -8,6 +9,7 @@ from .errors import (
     AccumulatorClosed,
     AccumulatorError,
     InvalidToolCallJson,
+    JsonProblem,
     LimitExceeded,
     MalformedChunk,
     ProviderError,
@@ -62,6 +64,7 @@ from .messages import (
     ToolMessage,
     UserMessage,
 )
+from .partial_json import JsonGrowth, PartialJson
 from .protocols import Decoder, Protocol, Sink
 from .response import AccumulatedResponse, Diagnostic
 from .stream import (
@@ -93,6 +96,8 @@ __all__ = [
     "Finish",
     "FinishReason",
     "InvalidToolCallJson",
+    "JsonGrowth",
+    "JsonProblem",
     "LimitExceeded",
     "LimitHit",
     "Limits",
@@ -105,6 +110,7 @@ __all__ = [
     "ParseArguments",
     "Part",
     "PartEnd",
+    "PartialJson",
     "Protocol",
     "ProtocolUnknown",
     "ProviderBlock",

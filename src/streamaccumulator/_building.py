@@ -7,9 +7,9 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from ._json import depth_of, mend_deeply, whole
 from ._log import logger
 from ._parts import AnyBuilder, Builder, CallBuilder, ParseArguments
+from ._values import depth_of, mend_deeply, whole
 from .errors import GRAVITY, AccumulatorError, ErrorTwin, LimitExceeded, from_twin, to_twin
 from .events import Started
 from .limits import Limits
@@ -99,7 +99,7 @@ class Building:
     def _saved(self) -> SavedBuilding:
         """All of it as plain values. What was judged of calls are left out: `_restore` judges them again."""
         place = {id(part): at for at, part in enumerate(self._parts)}
-        bare: dict[str, Any] = {"value": None, "problem": None, "judging": None}
+        bare: dict[str, Any] = {"value": None, "problem": None, "judging": None, "live": None}
         parts = [msgspec.structs.replace(part.judged(), **bare) if isinstance(part, CallBuilder) else part for part in self._parts]
         return SavedBuilding(
             limits=self._limits,

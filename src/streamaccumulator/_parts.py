@@ -6,12 +6,13 @@ being built can be saved (`_saving`). Only `accumulator` uses this.
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from ._json import JsonProblem, copied, is_torn, mend, nests_deeper, parse, whole
-from .errors import InvalidToolCallJson
+from ._json import parse
+from ._values import is_torn, mend, nests_deeper, whole
+from .errors import InvalidToolCallJson, JsonProblem
 from .messages import CitationPart, MediaPart, Part, ProviderPart, ReasoningPart, RefusalPart, TextPart, ToolCall
 
 ParseArguments = Callable[[str], Any]
@@ -193,6 +194,8 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
     problem: InvalidToolCallJson | None = None
     judging: Any = None
     """How to judge it (the caller's parser and the depth), while that is put off."""
+    live: Any = None
+    """Its LiveArguments, once somebody has looked."""
 
     def reopen(self) -> None:
         """More is coming after all: what was judged no longer counts."""
@@ -269,16 +272,21 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
         try:
             return text, parse(text), None
         except JsonProblem as fault:
-            before = text[: len(text) - len(self.last)]
-            resent = [text[2:]] if self.first == "{}" else []
-            if before and (before.strip() == "{}" or before == self.last or self.extends or _equal(before, self.last)):
-                resent.append(self.last)
-            for document in resent:
+            for document, _ in self.retold(text):
                 try:
                     return document, parse(document), None
                 except JsonProblem:
                     continue
             return text, None, fault
+
+    def retold(self, text: str) -> list[tuple[str, bool]]:
+        """What may be the one document in a text that is no JSON, as a server sent it more than once; and whether it is the
+        newest delta alone."""
+        before = text[: len(text) - len(self.last)]
+        found = [(text[2:], False)] if self.first == "{}" else []
+        if before and (before.strip() == "{}" or before == self.last or self.extends or _equal(before, self.last)):
+            found.append((self.last, True))
+        return found
 
     def fail(self, message: str, cause: str, offset: int | None = None) -> None:
         """This call is not to be made."""
@@ -294,38 +302,3 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
 
 
 AnyBuilder = TextBuilder | ReasoningBuilder | RefusalBuilder | CitationBuilder | MediaBuilder | BlockBuilder | CallBuilder
-
-
-class ToolCallView:
-    """One call as it stands, read from the accumulator each time: looking never changes anything."""
-
-    __slots__ = ("_call",)
-
-    def __init__(self, call: CallBuilder) -> None:
-        self._call = call
-
-    @property
-    def id(self) -> str:
-        """The call's id, unique within the stream."""
-        return self._call.id
-
-    @property
-    def name(self) -> str | None:
-        """The tool's name; None until it has come."""
-        return self._call.name
-
-    @property
-    def state(self) -> Literal["open", "ready", "invalid"]:
-        """`open` while arguments may come, `ready` when they were parsed, `invalid` when they cannot be."""
-        call = self._call.judged()
-        return "open" if not call.ended else "ready" if call.problem is None else "invalid"
-
-    @property
-    def arguments_raw(self) -> str:
-        """The text of the arguments so far; costs one join."""
-        return self._call.text()
-
-    @property
-    def arguments(self) -> Any:
-        """The parsed arguments of a call that is `ready`, else None; a copy, which is the caller's own."""
-        return copied(self._call.value) if self.state == "ready" else None

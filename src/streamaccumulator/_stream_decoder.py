@@ -10,9 +10,9 @@ from typing import Any, Self
 import msgspec
 
 from ._dump import built, plain, read, write
-from ._json import JsonProblem, parse_payload, to_bytes
+from ._json import parse_payload, to_bytes
 from ._words import looks_like, seen
-from .errors import UnreadableDump
+from .errors import JsonProblem, UnreadableDump
 from .events import ChatStreamEvent, Notice, ProtocolUnknown, Started, StreamBroken, Unreadable
 from .framing.detect import FRAMERS, framing_of
 from .framing.frames import Framer

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ._json import JsonProblem, parse_payload
+from ._json import parse_payload
+from .errors import JsonProblem
 from .framing.frames import BLANK
 from .protocols.decoder import NO_LINE_ENDS
 

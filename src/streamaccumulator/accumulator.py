@@ -16,7 +16,7 @@ import msgspec
 from . import events as ev
 from ._building import Building, SavedBuilding
 from ._dump import read, write
-from ._json import whole
+from ._live import LiveArguments, ToolCallView
 from ._parts import (
     RUN,
     WIDE,
@@ -30,12 +30,13 @@ from ._parts import (
     ReasoningBuilder,
     RefusalBuilder,
     TextBuilder,
-    ToolCallView,
 )
+from ._values import whole
 from .errors import (
     GRAVITY,
     AccumulatorClosed,
     InvalidToolCallJson,
+    JsonProblem,
     LimitExceeded,
     MalformedChunk,
     ProviderError,
@@ -63,10 +64,11 @@ class StreamAccumulator(Building):
 
     `limits` bounds what a stream may cost. `parse_arguments` replaces the strict JSON parse of a call's arguments (a
     repair library, say); what it raises makes the call an `InvalidToolCallJson`. With `fail_fast`, `observe` raises
-    that error as soon as the call's arguments have ended, instead of keeping it for `finalize`.
+    that error at the very delta after which the arguments can no longer become JSON (with `parse_arguments`: when they have
+    ended), instead of keeping it for `finalize`: to stop paying for what cannot be used.
     """
 
-    __slots__ = ("_fail_fast", "_final", "_parse")
+    __slots__ = ("_early", "_fail_fast", "_final", "_parse")
 
     def __init__(
         self, *, limits: Limits = Limits(), parse_arguments: ParseArguments | None = None, fail_fast: bool = False
@@ -74,6 +76,7 @@ class StreamAccumulator(Building):
         super().__init__(limits)
         self._parse = parse_arguments
         self._fail_fast = fail_fast
+        self._early = fail_fast and parse_arguments is None  # what a parser of the caller's own takes is not known before the end
         self._final: AccumulatedResponse | None = None
 
     # ---- What a caller uses.
@@ -135,6 +138,9 @@ class StreamAccumulator(Building):
             self._final = AccumulatedResponse.from_dict(saved.final) if saved.final is not None else None
         except (LookupError, ValueError) as fault:
             raise UnreadableDump(f"the state in it cannot be read: {fault}") from fault
+        for call in self._calls.values():
+            if not call.ended:
+                self._watch(call)
         if self._final is not None:  # the end may have said of a call what its text does not
             errors = [error for error in self._final.errors if isinstance(error, InvalidToolCallJson)]
             broken = [problem for problem in self._problems.values() if isinstance(problem, CallBuilder)]
@@ -144,7 +150,7 @@ class StreamAccumulator(Building):
 
     def tool_call(self, id: str) -> ToolCallView:
         """A live view of one call. Raises KeyError if no call of that id has started."""
-        return ToolCallView(self._calls[id])
+        return ToolCallView(self._calls[id], self._limits.json_depth)
 
     @property
     def open_calls(self) -> tuple[str, ...]:
@@ -273,6 +279,7 @@ class StreamAccumulator(Building):
         call = self._new_part(CallBuilder(id=event.id, name=whole(event.name or "") or None, kind=event.kind, minted=event.minted))
         if call is not None:
             self._calls[event.id] = call
+            self._watch(call)
             self._spend(len(event.id) + len(call.name or ""))
 
     def _call_name(self, event: ev.ToolCallName) -> None:
@@ -297,6 +304,10 @@ class StreamAccumulator(Building):
         self._add(call, delta)
         if call.size > self._limits.arguments_bytes:
             self._hit("arguments_bytes", call.size)
+        if call.live is not None:
+            fault = call.live.follow(call, delta)
+            if fault is not None and self._early:
+                self._give_up(call, fault)
 
     def _call_end(self, event: ev.ToolCallEnd) -> None:
         call = self._known_call(event.id)
@@ -310,6 +321,18 @@ class StreamAccumulator(Building):
             return
         self._problem(call)
         if self._fail_fast:
+            raise call.problem.bound(self.snapshot())
+
+    def _watch(self, call: CallBuilder) -> None:
+        """With `fail_fast`, read the arguments as they come."""
+        if self._early and call.kind != "custom":
+            call.live = LiveArguments(call, self._limits.json_depth)
+
+    def _give_up(self, call: CallBuilder, fault: JsonProblem) -> None:
+        """These arguments can no longer become JSON, whatever follows."""
+        call.fail(fault.message, "malformed", fault.offset)
+        self._problem(call)
+        if call.problem is not None:
             raise call.problem.bound(self.snapshot())
 
     def _finished(self, event: ev.Finish) -> None:

@@ -110,8 +110,12 @@ class InvalidToolCallJson(AccumulatorError):
 
     def what(self) -> str:
         tool = short(self.name) if self.name else "a tool without a name"
-        place = "" if self.offset is None else f" at byte {self.offset}"
+        place = "" if self.offset is None else f" at byte {self.offset}, after {self._before()!r}"
         return f"call {short(self.call_id)} to {tool} is not usable ({self.cause}){place}: {self.message}"
+
+    def _before(self) -> str:
+        """The last characters before the fault."""
+        return self.raw_arguments.encode("utf-8", "replace")[: self.offset][-40:].decode("utf-8", "ignore")
 
 
 class ProviderError(AccumulatorError):
@@ -183,6 +187,20 @@ class UnreadableDump(ValueError):
 
     No AccumulatorError: it says nothing of a stream. The dump is as it was; what can be read of it is for another release.
     """
+
+
+class JsonProblem(ValueError):
+    """Why a text is not one JSON document.
+
+    `offset`, in UTF-8 bytes, is the first byte that cannot be, or where the text ends if it was `cut`: then more text could
+    still mend it. None where the place is not known.
+    """
+
+    def __init__(self, message: str, offset: int | None, cut: bool) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+        self.cut = cut
 
 
 def _brief(text: str) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from ._json import copied
 from ._record import Record
+from ._values import copied
 
 
 class FinishReason(enum.StrEnum):

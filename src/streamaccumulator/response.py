@@ -8,8 +8,8 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from ._json import copied
 from ._record import Record
+from ._values import copied
 from .errors import AccumulatorError, ErrorTwin, InvalidToolCallJson, from_twin, to_twin
 from .messages import AssistantMessage, FinishReason, ReasoningPart, RefusalPart, TextPart, TokenUsage, ToolCall
 

@@ -15,7 +15,8 @@ import msgspec
 from . import _sources
 from ._dump import read, write
 from ._fold import Fold, aread_all, finalized, read_all, reason_of_failure
-from ._parts import ParseArguments, ToolCallView
+from ._live import ToolCallView
+from ._parts import ParseArguments
 from ._stream_decoder import StreamDecoder
 from .accumulator import StreamAccumulator
 from .events import ChatStreamEvent, StreamBroken

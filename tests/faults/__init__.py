@@ -17,30 +17,21 @@ FAULTS = frozenset(
 )
 """All numbers; those that are missing never were faults."""
 
-_LIVE = "the live value of arguments that are still arriving is not built"
 _REQUEST = "turning a message back into a request is not built"
 
 DEFERRED = {
-    "B134": _LIVE,
-    "B135": _LIVE,
-    "B137": _LIVE,
     "B173": "times of the first byte and of the first content are not measured",
 }
 """Not tested at all, because nothing of it is built."""
 
 PARTLY = {
     "B019": f"kept on the call; {_REQUEST}",
-    "B062": f"the cut call is told and never made; {_LIVE}",
     "B077": f"read as a call; {_REQUEST}",
     "B101": f"kept; {_REQUEST}",
     "B103": f"kept with its block; {_REQUEST}",
     "B106": f"kept; {_REQUEST}",
     "B108": "text is left alone; taking tags out of it is not built",
     "B112": f"kept on its part; {_REQUEST}",
-    "B140": f"whole in the final value; {_LIVE}",
-    "B142": f"exact in the final value, and in its text and JSON; {_LIVE}",
-    "B146": f"one parse of a call, however many pieces; {_LIVE}",
-    "B167": f"the text of the arguments grows in sight; {_LIVE}",
     "B169": f"the empty text is no part; {_REQUEST}",
     "B171": f"the broken call is told by its id and is not in the message; {_REQUEST}",
 }

@@ -131,7 +131,7 @@ def test_a_call_that_was_incomplete_is_no_call() -> None:
     )
     assert (response.tool_calls, response.finish_reason, response.raw_finish_reason) == ((), "length", "max_output_tokens")
     assert [error.what() for error in response.errors] == [
-        "call 'c1' to 'f' is not usable (cut) at byte 3: the text ends before the JSON is closed"
+        "call 'c1' to 'f' is not usable (cut) at byte 3, after '{\"a': the text ends before the JSON is closed"
     ]
 
 

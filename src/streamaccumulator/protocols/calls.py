@@ -14,7 +14,8 @@ from typing import Any
 
 import msgspec
 
-from .._json import to_bytes, whole
+from .._json import to_bytes
+from .._values import whole
 from ..events import Notice, ToolCallArgumentDelta, ToolCallEnd, ToolCallName, ToolCallStart
 from .surrogates import Emit
 

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 
 from .._dump import built, plain
-from .._json import JsonProblem, parse_payload, to_bytes
+from .._json import parse_payload, to_bytes
+from ..errors import JsonProblem
 from ..events import ChatStreamEvent, Extra, Finish, LimitHit, Notice, Started, StreamError, Unknown, Unreadable, Usage
 from ..limits import Limits
 from ..messages import FinishReason

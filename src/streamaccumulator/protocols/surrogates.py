@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from .._json import is_torn, mend, mend_deeply
+from .._values import is_torn, mend, mend_deeply
 from ..events import (
     BlockDelta,
     ChatStreamEvent,

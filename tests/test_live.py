@@ -1,0 +1,160 @@
+"""Calls while they grow: the view of one, and the error at the very delta after which it can be no JSON."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamaccumulator import (
+    ChatStreamEvent,
+    InvalidToolCallJson,
+    JsonGrowth,
+    Limits,
+    StreamAccumulator,
+    ToolCallArgumentDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+
+from .test_partial_json import SIZES, STYLES, VALUES, Replayed, almost, can_be_json, pieces, same
+
+OBJECTS = st.dictionaries(st.text(max_size=4), VALUES, max_size=3)
+WAYS = st.sampled_from(["once", "after {}", "again", "restated"])
+
+
+def told(text: str, sizes: list[int], way: str) -> list[str]:
+    """The deltas of a server that tells the arguments in one of the ways there are."""
+    parts = pieces(text, sizes)
+    return {
+        "once": parts,
+        "after {}": ["{}", *parts],
+        "again": [*parts, text],
+        "restated": ["".join(parts[: at + 1]) for at in range(len(parts))],
+    }[way]
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def started(**options: Any) -> StreamAccumulator:
+    accumulator = StreamAccumulator(**options)
+    accumulator.observe(ToolCallStart("c1", "f"))
+    return accumulator
+
+
+@given(OBJECTS, SIZES, WAYS, st.sampled_from(STYLES), st.integers(0, 5))
+def test_the_view_is_the_same_whoever_looked_before(value: Any, sizes: list[int], way: str, style: Any, first_look: int) -> None:
+    """Watched from any delta on, it shows what somebody sees who looks for the first time; and its growths make it."""
+    accumulator, replayed = started(), Replayed()
+    view = accumulator.tool_call("c1")
+    for at, delta in enumerate(told(json.dumps(value, **style), sizes, way)):
+        accumulator.observe(ToolCallArgumentDelta("c1", delta))
+        if at < first_look:
+            continue
+        fresh = StreamAccumulator.load(accumulator.dump()).tool_call("c1")
+        assert same(view.arguments, fresh.arguments)
+        replayed.add(view.growth())
+        assert same(replayed.value, view.arguments)
+        assert view.state == "open"
+    accumulator.observe(ToolCallEnd("c1"))
+    assert (view.state, same(view.arguments, json.loads(json.dumps(value)))) == ("ready", True)
+
+
+@given(st.lists(almost().map(lambda text: text[:20]) | st.sampled_from(["{}", '{"a":1}', "{", " ", "null"]), max_size=5))
+def test_fail_fast_raises_at_the_first_delta_after_which_nothing_can_be_json(deltas: list[str]) -> None:
+    """Nor what a server may have sent again: the document that would count at the end."""
+    accumulator = started(fail_fast=True)
+    text, dead = "", False
+    for delta in deltas:
+        text += delta
+        expected = None
+        call = accumulator._calls["c1"]
+        try:
+            accumulator.observe(ToolCallArgumentDelta("c1", delta))
+        except InvalidToolCallJson as error:
+            expected = error
+        hopeful = can_be_json(text) or any(
+            can_be_json(document) if not alone or call.extends else is_json(document) for document, alone in call.retold(text)
+        )
+        assert (expected is not None) == (not hopeful and not dead) or dead
+        if expected is not None:
+            assert (expected.raw_arguments, expected.cause, expected.offset is not None) == (text, "malformed", True)
+        dead = dead or not hopeful
+        if any(alone for _, alone in call.retold(text)):
+            return  # a whole second telling: whatever follows is the end's to judge
+
+
+def test_fail_fast_says_where_and_what_came_and_nothing_is_lost() -> None:
+    accumulator = started(fail_fast=True)
+    for delta in ('{"city": ', '"New", ', '"n": oops'):
+        if "oops" not in delta:
+            accumulator.observe(ToolCallArgumentDelta("c1", delta))
+            continue
+        with pytest.raises(InvalidToolCallJson) as caught:
+            accumulator.observe(ToolCallArgumentDelta("c1", delta))
+    error = caught.value
+    assert (error.call_id, error.name, error.offset, error.cause) == ("c1", "f", 21, "malformed")
+    assert str(error).startswith(
+        """call 'c1' to 'f' is not usable (malformed) at byte 21, after '{"city": "New", "n": ': 'o' where a value"""
+    )
+    assert error.response is not None
+    assert [one.call_id for one in error.response.errors if isinstance(one, InvalidToolCallJson)] == ["c1"]
+    assert (accumulator.tool_call("c1").state, accumulator.tool_call("c1").arguments) == ("invalid", {"city": "New"})
+    accumulator.observe(ToolCallArgumentDelta("c1", ' and more"}'))  # it is told once, and the text goes on
+    assert accumulator.tool_call("c1").arguments_raw == '{"city": "New", "n": oops and more"}'
+
+
+def test_fail_fast_leaves_the_verdict_to_a_parser_of_the_callers_own() -> None:
+    accumulator = started(fail_fast=True, parse_arguments=lambda text: {"repaired": text})
+    accumulator.observe(ToolCallArgumentDelta("c1", "{oops"))
+    accumulator.observe(ToolCallEnd("c1"))
+    assert accumulator.tool_call("c1").arguments == {"repaired": "{oops"}
+
+
+def test_fail_fast_goes_on_after_a_dump() -> None:
+    accumulator = started(fail_fast=True)
+    accumulator.observe(ToolCallArgumentDelta("c1", '{"a":'))
+    loaded = StreamAccumulator.load(accumulator.dump())
+    with pytest.raises(InvalidToolCallJson) as caught:
+        loaded.observe(ToolCallArgumentDelta("c1", "}"))
+    assert caught.value.offset == 5
+
+
+def test_too_deep_is_told_at_its_delta() -> None:
+    accumulator = started(fail_fast=True, limits=Limits(json_depth=2))
+    accumulator.observe(ToolCallArgumentDelta("c1", '{"a":['))
+    with pytest.raises(InvalidToolCallJson, match="nested deeper than 2 levels"):
+        accumulator.observe(ToolCallArgumentDelta("c1", "["))
+
+
+def test_a_call_of_bare_text_grows_as_it_is() -> None:
+    accumulator = StreamAccumulator(fail_fast=True)
+    accumulator.observe(ToolCallStart("c1", "f", "custom"))
+    view = accumulator.tool_call("c1")
+    assert (view.growth(), view.arguments) == ((), "")
+    events: list[ChatStreamEvent] = [ToolCallArgumentDelta("c1", "*** Begin"), ToolCallArgumentDelta("c1", " {")]
+    for event in events:
+        accumulator.observe(event)
+    assert (view.growth(), view.arguments, view.state) == ((JsonGrowth((), "*** Begin {", True),), "*** Begin {", "open")
+    accumulator.observe(ToolCallArgumentDelta("c1", "\n"))
+    assert view.growth() == (JsonGrowth((), "\n", False),)
+    assert view.growth() == ()
+
+
+def test_what_is_shown_is_a_copy() -> None:
+    accumulator = started()
+    accumulator.observe(ToolCallArgumentDelta("c1", '{"a":["x'))
+    view = accumulator.tool_call("c1")
+    view.arguments["a"].clear()
+    assert view.arguments == {"a": ["x"]}
+    accumulator.observe(ToolCallArgumentDelta("c1", '"]}'))
+    accumulator.observe(ToolCallEnd("c1"))
+    view.arguments["a"].clear()
+    assert accumulator.snapshot().tool_calls[0].arguments == {"a": ["x"]}
