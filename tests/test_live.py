@@ -1,6 +1,8 @@
 """Calls while they grow: the view of one, and the error at the very delta after which it can be no JSON."""
 
+import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,18 +10,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamaccumulator import (
+    AsyncChatStream,
+    ChatStream,
     ChatStreamEvent,
+    Finish,
+    FinishReason,
     InvalidToolCallJson,
     JsonGrowth,
     Limits,
     StreamAccumulator,
+    ToolCall,
     ToolCallArgumentDelta,
     ToolCallEnd,
     ToolCallStart,
+    aaccumulate,
+    accumulate,
 )
 
 from .test_partial_json import SIZES, STYLES, VALUES, Replayed, almost, can_be_json, pieces, same
+from .wire import codes
 
+CAPTURE = Path(__file__).parent / "captures/anthropic-messages/tools-parallel.sse"
 OBJECTS = st.dictionaries(st.text(max_size=4), VALUES, max_size=3)
 WAYS = st.sampled_from(["once", "after {}", "again", "restated"])
 
@@ -158,3 +169,135 @@ def test_what_is_shown_is_a_copy() -> None:
     accumulator.observe(ToolCallEnd("c1"))
     view.arguments["a"].clear()
     assert accumulator.snapshot().tool_calls[0].arguments == {"a": ["x"]}
+
+
+# ---- on_tool_call: a call is handed over when its end is structural, once.
+
+
+def handed_by(events: list[ChatStreamEvent]) -> tuple[StreamAccumulator, list[tuple[int, str, Any]]]:
+    """What was handed over: after how many events, which call, with which arguments."""
+    found: list[tuple[int, str, Any]] = []
+    seen = 0
+    accumulator = StreamAccumulator(on_tool_call=lambda call: found.append((seen, call.id, call.arguments)))
+    for event in events:
+        seen += 1
+        accumulator.observe(event)
+    return accumulator, found
+
+
+def test_a_call_is_handed_over_at_its_end_and_not_when_its_text_happens_to_parse() -> None:
+    accumulator, found = handed_by(
+        [
+            ToolCallStart("c1", "f"),
+            ToolCallArgumentDelta("c1", '{"a":1}'),  # whole JSON, and yet more may come
+            ToolCallArgumentDelta("c1", " "),
+            ToolCallStart("c2", "g"),
+            ToolCallArgumentDelta("c2", '{"b":'),
+            ToolCallEnd("c1"),
+            ToolCallArgumentDelta("c2", "2}"),
+            ToolCallEnd("c2"),
+            Finish(FinishReason.TOOL_CALLS, "tool_calls"),
+        ]
+    )
+    assert found == [(6, "c1", {"a": 1}), (8, "c2", {"b": 2})]
+    accumulator.finalize()
+    assert len(found) == 2
+
+
+def test_a_call_that_is_not_usable_is_never_handed_over() -> None:
+    accumulator, found = handed_by(
+        [
+            ToolCallStart("bad", "f"),
+            ToolCallArgumentDelta("bad", "oops"),
+            ToolCallEnd("bad"),
+            ToolCallStart("cut", "f"),
+            ToolCallArgumentDelta("cut", '{"a":'),
+        ]
+    )
+    accumulator.finalize(strict=False)
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [(FinishReason.TOOL_CALLS, [(3, "c1", {})]), (FinishReason.LENGTH, []), (FinishReason.CONTENT_FILTER, []), (None, [])],
+)
+def test_a_call_without_arguments_waits_for_the_reason_that_proves_it_whole(reason: Any, expected: Any) -> None:
+    accumulator, found = handed_by([ToolCallStart("c1", "f"), ToolCallEnd("c1"), *([Finish(reason)] if reason is not None else [])])
+    response = accumulator.finalize(strict=False)
+    assert found == expected
+    assert [call.id for call in response.tool_calls] == [id for _, id, _ in expected]
+
+
+def test_a_call_whose_end_nobody_told_is_handed_over_by_finalize() -> None:
+    accumulator, found = handed_by(
+        [ToolCallStart("c1", "f"), ToolCallArgumentDelta("c1", "{}"), Finish(FinishReason.TOOL_CALLS, "tool_calls")]
+    )
+    assert found == []
+    accumulator.finalize()
+    accumulator.finalize()
+    assert found == [(3, "c1", {})]
+
+
+def test_a_call_that_grows_after_it_was_handed_over_is_told() -> None:
+    accumulator, found = handed_by(
+        [
+            ToolCallStart("c1", "f"),
+            ToolCallArgumentDelta("c1", '{"a":1}'),
+            ToolCallEnd("c1"),
+            ToolCallArgumentDelta("c1", " "),
+            ToolCallEnd("c1"),
+            Finish(FinishReason.TOOL_CALLS, "tool_calls"),
+        ]
+    )
+    assert found == [(3, "c1", {"a": 1})]
+    assert "call_changed" in codes(accumulator.finalize())
+
+
+def test_what_is_handed_over_is_the_callers_own_and_what_it_raises_is_too() -> None:
+    def take(call: ToolCall) -> None:
+        call.arguments["a"] = "changed"
+        raise LookupError(call.id)
+
+    accumulator = StreamAccumulator(on_tool_call=take)
+    accumulator.observe(ToolCallStart("c1", "f"))
+    accumulator.observe(ToolCallArgumentDelta("c1", '{"a":1}'))
+    with pytest.raises(LookupError, match="c1"):
+        accumulator.observe(ToolCallEnd("c1"))
+    accumulator.observe(Finish(FinishReason.TOOL_CALLS, "tool_calls"))
+    assert accumulator.finalize().tool_calls[0].arguments == {"a": 1}
+
+
+def test_what_was_handed_over_is_so_after_a_dump() -> None:
+    accumulator, found = handed_by([ToolCallStart("c1", "f"), ToolCallArgumentDelta("c1", '{"a":1}'), ToolCallEnd("c1")])
+    again: list[str] = []
+    loaded = StreamAccumulator.load(accumulator.dump(), on_tool_call=lambda call: again.append(call.id))
+    loaded.observe(ToolCallStart("c2", "g"))
+    loaded.observe(ToolCallArgumentDelta("c2", "{}"))
+    loaded.observe(ToolCallEnd("c2"))
+    loaded.observe(Finish(FinishReason.TOOL_CALLS, "tool_calls"))
+    loaded.finalize()
+    assert ([id for _, id, _ in found], again) == (["c1"], ["c2"])
+
+
+def test_the_drivers_hand_calls_over() -> None:
+    capture = CAPTURE.read_bytes()
+    expected = [call.id for call in accumulate(capture).tool_calls]
+    assert len(expected) > 1
+
+    async def asynchronous(seen: list[str]) -> None:
+        await aaccumulate(capture, on_tool_call=lambda call: seen.append(call.id))
+
+    async def by_events(seen: list[str]) -> None:
+        async with AsyncChatStream(capture, on_tool_call=lambda call: seen.append(call.id)) as stream:
+            await stream.finalize()
+
+    for run in (asynchronous, by_events):
+        seen: list[str] = []
+        asyncio.run(run(seen))
+        assert seen == expected
+    one, other = list[str](), list[str]()
+    accumulate(capture, on_tool_call=lambda call: one.append(call.id))
+    with ChatStream(capture, on_tool_call=lambda call: other.append(call.id)) as stream:
+        stream.finalize()
+    assert one == other == expected

@@ -1,7 +1,7 @@
 """Turn the stream of any chat model into one complete assistant message, and never take a broken stream for a whole one."""
 
 from ._live import ToolCallView
-from ._parts import ParseArguments
+from ._parts import OnToolCall, ParseArguments
 from ._stream_decoder import StreamDecoder
 from ._tee import atee, tee
 from .accumulator import StreamAccumulator
@@ -107,6 +107,7 @@ __all__ = [
     "MediaPart",
     "Message",
     "Notice",
+    "OnToolCall",
     "ParseArguments",
     "Part",
     "PartEnd",

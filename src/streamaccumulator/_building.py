@@ -193,6 +193,8 @@ class Building:
 
     def _reopen(self, call: CallBuilder) -> None:
         self._problems.pop(id(call), None)
+        if call.handed:
+            self._note("call_changed", "more came for a call that had been handed over as whole", call.id)
         call.reopen()
 
     def _opaque(self, data: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Only `stream` uses this.
 from typing import Any
 
 from . import _sources
-from ._parts import ParseArguments
+from ._parts import OnToolCall, ParseArguments
 from ._stream_decoder import StreamDecoder, only_first
 from .accumulator import StreamAccumulator
 from .errors import GRAVITY, AccumulatorError
@@ -44,11 +44,15 @@ class Fold:
         limits: Limits,
         parse_arguments: ParseArguments | None,
         fail_fast: bool,
+        on_tool_call: OnToolCall | None = None,
+        *,
         every_choice: bool = False,
         content_type: str = "",
     ) -> None:
         def new_accumulator(choice: int) -> Emit:
-            accumulator = StreamAccumulator(limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast)
+            accumulator = StreamAccumulator(
+                limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast, on_tool_call=on_tool_call
+            )
             self.accumulators[choice] = accumulator
             return accumulator.observe
 

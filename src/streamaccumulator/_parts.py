@@ -18,6 +18,9 @@ from .messages import CitationPart, MediaPart, Part, ProviderPart, ReasoningPart
 ParseArguments = Callable[[str], Any]
 """Turns the text of a call's arguments into a value; raises ValueError if it cannot."""
 
+OnToolCall = Callable[[ToolCall], object]
+"""Is given each whole call, once. What it raises passes to whoever observed; what it returns is left."""
+
 RUN = 64
 """Pieces joined at a time: measured flat to 10 MB, and 500 deltas of a live stream fit in under 6 KB."""
 WIDE = 1024
@@ -194,6 +197,8 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
     problem: InvalidToolCallJson | None = None
     judging: Any = None
     """How to judge it (the caller's parser and the depth), while that is put off."""
+    handed: bool = False
+    """Whether it was handed over, by `on_tool_call`."""
     live: Any = None
     """Its LiveArguments, once somebody has looked."""
 

@@ -25,6 +25,7 @@ from ._parts import (
     CallBuilder,
     CitationBuilder,
     MediaBuilder,
+    OnToolCall,
     ParseArguments,
     Pieces,
     ReasoningBuilder,
@@ -46,9 +47,10 @@ from .errors import (
 )
 from .limits import Limits
 from .messages import AssistantMessage, FinishReason, ToolCall, merge_into
-from .response import AccumulatedResponse, Diagnostic, unshared
+from .response import AccumulatedResponse, Diagnostic, own, unshared
 
 _ENDED_BY_BOUND = (FinishReason.LENGTH, FinishReason.CONTENT_FILTER)
+_PERHAPS_CUT = (None, FinishReason.ERROR, *_ENDED_BY_BOUND)
 
 
 class SavedAccumulator(msgspec.Struct):
@@ -65,16 +67,23 @@ class StreamAccumulator(Building):
     `limits` bounds what a stream may cost. `parse_arguments` replaces the strict JSON parse of a call's arguments (a
     repair library, say); what it raises makes the call an `InvalidToolCallJson`. With `fail_fast`, `observe` raises
     that error at the very delta after which the arguments can no longer become JSON (with `parse_arguments`: when they have
-    ended), instead of keeping it for `finalize`: to stop paying for what cannot be used.
+    ended), instead of keeping it for `finalize`: to stop paying for what cannot be used. `on_tool_call` is given each call
+    once, a copy, as soon as the stream has said that it is whole, so that it can be made while the model still writes.
     """
 
-    __slots__ = ("_early", "_fail_fast", "_final", "_parse")
+    __slots__ = ("_early", "_fail_fast", "_final", "_on_tool_call", "_parse")
 
     def __init__(
-        self, *, limits: Limits = Limits(), parse_arguments: ParseArguments | None = None, fail_fast: bool = False
+        self,
+        *,
+        limits: Limits = Limits(),
+        parse_arguments: ParseArguments | None = None,
+        fail_fast: bool = False,
+        on_tool_call: OnToolCall | None = None,
     ) -> None:
         super().__init__(limits)
         self._parse = parse_arguments
+        self._on_tool_call = on_tool_call
         self._fail_fast = fail_fast
         self._early = fail_fast and parse_arguments is None  # what a parser of the caller's own takes is not known before the end
         self._final: AccumulatedResponse | None = None
@@ -112,6 +121,7 @@ class StreamAccumulator(Building):
             self._settle()
             self._final = self._look(final=True)
             self._deaf = True
+            self._hand_over_all()
         response = self._final
         if strict and response.errors:
             raise min(response.errors, key=lambda error: GRAVITY.index(type(error))).bound(response)
@@ -120,19 +130,24 @@ class StreamAccumulator(Building):
     def dump(self) -> bytes:
         """What came so far, to go on from with `load`, in another process too. Costs one pass over the message.
 
-        `parse_arguments` is not in it, and is to be given to `load` again.
+        `parse_arguments` and `on_tool_call` are not in it, and are to be given to `load` again; what was handed over is in it.
         """
         final = self._final.to_dict() if self._final is not None else None
         return write("accumulator", SavedAccumulator(self._saved(), self._fail_fast, final))
 
     @classmethod
-    def load(cls, data: bytes, *, parse_arguments: ParseArguments | None = None) -> Self:
+    def load(cls, data: bytes, *, parse_arguments: ParseArguments | None = None, on_tool_call: OnToolCall | None = None) -> Self:
         """The accumulator of a `dump`: the next event does to it what it would have done to the one that was saved.
 
         The calls that had ended are parsed again. Raises UnreadableDump if `data` is no dump, of another version or damaged.
         """
         saved = read("accumulator", data, SavedAccumulator)
-        self = cls(limits=saved.building.limits, parse_arguments=parse_arguments, fail_fast=saved.fail_fast)
+        self = cls(
+            limits=saved.building.limits,
+            parse_arguments=parse_arguments,
+            fail_fast=saved.fail_fast,
+            on_tool_call=on_tool_call,
+        )
         try:
             self._restore(saved.building, parse_arguments)
             self._final = AccumulatedResponse.from_dict(saved.final) if saved.final is not None else None
@@ -315,9 +330,11 @@ class StreamAccumulator(Building):
             return
         self._spend_rest(call)
         call.end(self._parse, self._limits.json_depth)
-        if self._fail_fast:
+        if self._fail_fast or self._on_tool_call is not None:
             call.judged()
         if call.problem is None:
+            if not (call.blank and self._finish in _PERHAPS_CUT):  # whether blank text is all of it, only the finish reason says
+                self._hand_over(call)
             return
         self._problem(call)
         if self._fail_fast:
@@ -335,6 +352,18 @@ class StreamAccumulator(Building):
         if call.problem is not None:
             raise call.problem.bound(self.snapshot())
 
+    def _hand_over(self, call: CallBuilder) -> None:
+        if self._on_tool_call is None or call.handed or (made := call.build()) is None:
+            return
+        call.handed = True
+        self._on_tool_call(own(made))
+
+    def _hand_over_all(self) -> None:
+        """Each call that has ended and was not handed over before."""
+        if self._on_tool_call is not None:
+            for call in list(self._calls.values()):
+                self._hand_over(call)
+
     def _finished(self, event: ev.Finish) -> None:
         self._began = True
         raw = whole(event.raw if event.raw is not None else event.reason.value)
@@ -343,6 +372,8 @@ class StreamAccumulator(Building):
         if self._finish is None or event.reason is not FinishReason.STOP:
             self._finish, self._raw_finish = event.reason, raw
             self._spend(len(raw))
+        if self._finish not in _PERHAPS_CUT:
+            self._hand_over_all()
 
     def _count_usage(self, event: ev.Usage) -> None:
         self._began = True

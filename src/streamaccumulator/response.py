@@ -114,12 +114,13 @@ class AccumulatedResponse(Record, frozen=True):
 
 def unshared(response: AccumulatedResponse) -> AccumulatedResponse:
     """An equal response whose lists and objects are its own, so that whoever changes one changes nothing else."""
-    content = tuple([_own(part) for part in response.message.content])
-    usage = _own(response.usage) if response.usage is not None else None
-    return _own(msgspec.structs.replace(response, message=AssistantMessage(content), usage=usage))
+    content = tuple([own(part) for part in response.message.content])
+    usage = own(response.usage) if response.usage is not None else None
+    return own(msgspec.structs.replace(response, message=AssistantMessage(content), usage=usage))
 
 
-def _own(record: R) -> R:
+def own(record: R) -> R:
+    """An equal record whose lists and objects are its own."""
     values = {name: getattr(record, name) for name in record.__struct_fields__}
     boxes = {name: copied(value) for name, value in values.items() if isinstance(value, list | dict) and value}
     if citations := values.get("citations"):

@@ -1,93 +1,25 @@
 """The drivers: where a source meets a decoder and an accumulator. The only loops, and the only I/O.
 
 `ChatStream` and `AsyncChatStream` read a source and hand its events out as they come; both are a loop around
-`_Session`, which holds all that happens between two reads, so that they cannot drift apart. `accumulate`,
+`Session`, which holds all that happens between two reads, so that they cannot drift apart. `accumulate`,
 `aaccumulate` and `accumulate_choices` read to the end and give the response; `parse_response` takes a whole body.
 """
 
-from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
 from typing import Any, Self
 
-import msgspec
-
 from . import _sources
-from ._dump import read, write
-from ._fold import Fold, aread_all, finalized, read_all, reason_of_failure
+from ._fold import Fold, aread_all, read_all
 from ._live import ToolCallView
-from ._parts import ParseArguments
+from ._parts import OnToolCall, ParseArguments
+from ._session import Session
 from ._stream_decoder import StreamDecoder
 from .accumulator import StreamAccumulator
-from .events import ChatStreamEvent, StreamBroken
+from .events import ChatStreamEvent
 from .limits import Limits
 from .protocols import Protocol
 from .response import AccumulatedResponse
-
-
-class SavedSession(msgspec.Struct):
-    """A stream being read as plain values: two dumps, and the events that were not handed out yet."""
-
-    accumulator: bytes
-    decoder: bytes
-    pending: list[ChatStreamEvent]
-    ended: bool
-
-
-class _Session:
-    """One stream being read: everything that happens between two reads, for both drivers."""
-
-    def __init__(self, accumulator: StreamAccumulator, decoder: StreamDecoder) -> None:
-        self.accumulator = accumulator
-        self.decoder = decoder
-        self.pending: deque[ChatStreamEvent] = deque()
-        self.ended = False
-        self.cause: Exception | None = None
-
-    def dump(self) -> bytes:
-        return write("stream", SavedSession(self.accumulator.dump(), self.decoder.dump(), list(self.pending), self.ended))
-
-    @classmethod
-    def load(cls, data: bytes, protocol: Protocol | None, parse_arguments: ParseArguments | None) -> Self:
-        saved = read("stream", data, SavedSession)
-        accumulator = StreamAccumulator.load(saved.accumulator, parse_arguments=parse_arguments)
-        self = cls(accumulator, StreamDecoder.load(saved.decoder, protocol=protocol))
-        self.pending.extend(saved.pending)
-        self.ended = saved.ended
-        return self
-
-    def push(self, item: object) -> None:
-        """The source gave something."""
-        self.pending.extend(self.decoder.feed(item))
-
-    def end(self) -> None:
-        """The source ended."""
-        self.ended = True
-        self.pending.extend(self.decoder.close())
-
-    def fail(self, failure: Exception) -> None:
-        """The source raised."""
-        self.ended, self.cause = True, failure
-        self.pending.extend(self.decoder.fail(*reason_of_failure(failure), _sources.provider_error_in(failure)))
-
-    def leave(self) -> None:
-        """The caller wants no more. Events not yet handed out were not observed, and are not now."""
-        if not (self.ended and not self.pending) and not self.accumulator.stopped:
-            self.accumulator.observe(StreamBroken("cancelled", "the stream was left before its end"))
-        self.ended = True
-        self.pending.clear()
-
-    def take(self) -> ChatStreamEvent:
-        """The next event, observed just before it is handed out."""
-        event = self.pending.popleft()
-        self.accumulator.observe(event)
-        if self.accumulator.stopped:
-            self.ended = True
-            self.pending.clear()
-        return event
-
-    def finalize(self, strict: bool) -> AccumulatedResponse:
-        return finalized(self.accumulator, strict, self.cause)
 
 
 class _Driver:
@@ -101,12 +33,15 @@ class _Driver:
         limits: Limits = Limits(),
         parse_arguments: ParseArguments | None = None,
         fail_fast: bool = False,
+        on_tool_call: OnToolCall | None = None,
     ) -> None:
-        accumulator = StreamAccumulator(limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast)
+        accumulator = StreamAccumulator(
+            limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast, on_tool_call=on_tool_call
+        )
         decoder = StreamDecoder(protocol, limits=limits, content_type=_sources.content_type_of(source))
-        self._begin(source, _Session(accumulator, decoder))
+        self._begin(source, Session(accumulator, decoder))
 
-    def _begin(self, source: Any, session: _Session) -> None:
+    def _begin(self, source: Any, session: Session) -> None:
         self._source = source
         self._session = session
         self._closed = False
@@ -170,16 +105,22 @@ class ChatStream(_Driver):
 
     @classmethod
     def load(
-        cls, data: bytes, source: Any, *, protocol: Protocol | None = None, parse_arguments: ParseArguments | None = None
+        cls,
+        data: bytes,
+        source: Any,
+        *,
+        protocol: Protocol | None = None,
+        parse_arguments: ParseArguments | None = None,
+        on_tool_call: OnToolCall | None = None,
     ) -> Self:
         """The stream of a `dump`, going on with `source`: whatever follows the last byte (or payload) that was read before.
 
-        Where it is another connection, which begins with a whole event, call `reconnected` first. `protocol` and
-        `parse_arguments` are not in a dump: give an outsider's protocol, and your parser, again. Raises UnreadableDump if
-        `data` is no dump, of another version, or damaged.
+        Where it is another connection, which begins with a whole event, call `reconnected` first. `protocol`, `parse_arguments` and
+        `on_tool_call` are not in a dump: give an outsider's protocol, and your functions, again. Raises UnreadableDump if `data` is
+        no dump, of another version, or damaged.
         """
         self = cls.__new__(cls)
-        self._begin(source, _Session.load(data, protocol, parse_arguments))
+        self._begin(source, Session.load(data, protocol, parse_arguments, on_tool_call))
         return self
 
     def __iter__(self) -> Iterator[ChatStreamEvent]:
@@ -241,10 +182,18 @@ class AsyncChatStream(_Driver):
         limits: Limits = Limits(),
         parse_arguments: ParseArguments | None = None,
         fail_fast: bool = False,
+        on_tool_call: OnToolCall | None = None,
         idle_timeout: float | None = None,
     ) -> None:
         self._idle_timeout = idle_timeout
-        super().__init__(source, protocol, limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast)
+        super().__init__(
+            source,
+            protocol,
+            limits=limits,
+            parse_arguments=parse_arguments,
+            fail_fast=fail_fast,
+            on_tool_call=on_tool_call,
+        )
 
     def _open(self) -> None:
         self._items = _sources.read_async(self._source, self._idle_timeout)
@@ -257,12 +206,13 @@ class AsyncChatStream(_Driver):
         *,
         protocol: Protocol | None = None,
         parse_arguments: ParseArguments | None = None,
+        on_tool_call: OnToolCall | None = None,
         idle_timeout: float | None = None,
     ) -> Self:
         """As ChatStream.load."""
         self = cls.__new__(cls)
         self._idle_timeout = idle_timeout
-        self._begin(source, _Session.load(data, protocol, parse_arguments))
+        self._begin(source, Session.load(data, protocol, parse_arguments, on_tool_call))
         return self
 
     def __aiter__(self) -> AsyncIterator[ChatStreamEvent]:
@@ -317,6 +267,7 @@ def accumulate(
     limits: Limits = Limits(),
     parse_arguments: ParseArguments | None = None,
     fail_fast: bool = False,
+    on_tool_call: OnToolCall | None = None,
 ) -> AccumulatedResponse:
     """Read a source to its end and give the one complete message.
 
@@ -324,7 +275,7 @@ def accumulate(
     there were others. Raises as `StreamAccumulator.finalize`; with `strict=False` returns what came instead, with all
     that went wrong in `.errors`. Raises TypeError for a source that cannot be read.
     """
-    fold = Fold(protocol, limits, parse_arguments, fail_fast, content_type=_sources.content_type_of(source))
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, on_tool_call, content_type=_sources.content_type_of(source))
     read_all(source, fold)
     return fold.response(strict)
 
@@ -337,10 +288,11 @@ async def aaccumulate(
     limits: Limits = Limits(),
     parse_arguments: ParseArguments | None = None,
     fail_fast: bool = False,
+    on_tool_call: OnToolCall | None = None,
     idle_timeout: float | None = None,
 ) -> AccumulatedResponse:
     """As `accumulate`, for whatever AsyncChatStream reads."""
-    fold = Fold(protocol, limits, parse_arguments, fail_fast, content_type=_sources.content_type_of(source))
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, on_tool_call, content_type=_sources.content_type_of(source))
     await aread_all(source, fold, idle_timeout)
     return fold.response(strict)
 
@@ -358,7 +310,7 @@ def accumulate_choices(
 
     With `strict` the gravest error of all choices is raised; its `.response` is that choice's, its `.choices` all of them.
     """
-    fold = Fold(protocol, limits, parse_arguments, fail_fast, True, _sources.content_type_of(source))
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, every_choice=True, content_type=_sources.content_type_of(source))
     read_all(source, fold)
     return fold.responses(strict)
 
@@ -374,7 +326,7 @@ async def aaccumulate_choices(
     idle_timeout: float | None = None,
 ) -> dict[int, AccumulatedResponse]:
     """As `accumulate_choices`, for whatever AsyncChatStream reads."""
-    fold = Fold(protocol, limits, parse_arguments, fail_fast, True, _sources.content_type_of(source))
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, every_choice=True, content_type=_sources.content_type_of(source))
     await aread_all(source, fold, idle_timeout)
     return fold.responses(strict)
 

@@ -1,0 +1,83 @@
+"""One stream being read: what happens between two reads. The loops, and all waiting, are `stream`'s."""
+
+from collections import deque
+from typing import Self
+
+import msgspec
+
+from . import _sources
+from ._dump import read, write
+from ._fold import finalized, reason_of_failure
+from ._parts import OnToolCall, ParseArguments
+from ._stream_decoder import StreamDecoder
+from .accumulator import StreamAccumulator
+from .events import ChatStreamEvent, StreamBroken
+from .protocols import Protocol
+from .response import AccumulatedResponse
+
+
+class SavedSession(msgspec.Struct):
+    """A stream being read as plain values: two dumps, and the events that were not handed out yet."""
+
+    accumulator: bytes
+    decoder: bytes
+    pending: list[ChatStreamEvent]
+    ended: bool
+
+
+class Session:
+    """One stream being read: everything that happens between two reads, for both drivers."""
+
+    def __init__(self, accumulator: StreamAccumulator, decoder: StreamDecoder) -> None:
+        self.accumulator = accumulator
+        self.decoder = decoder
+        self.pending: deque[ChatStreamEvent] = deque()
+        self.ended = False
+        self.cause: Exception | None = None
+
+    def dump(self) -> bytes:
+        return write("stream", SavedSession(self.accumulator.dump(), self.decoder.dump(), list(self.pending), self.ended))
+
+    @classmethod
+    def load(
+        cls, data: bytes, protocol: Protocol | None, parse_arguments: ParseArguments | None, on_tool_call: OnToolCall | None
+    ) -> Self:
+        saved = read("stream", data, SavedSession)
+        accumulator = StreamAccumulator.load(saved.accumulator, parse_arguments=parse_arguments, on_tool_call=on_tool_call)
+        self = cls(accumulator, StreamDecoder.load(saved.decoder, protocol=protocol))
+        self.pending.extend(saved.pending)
+        self.ended = saved.ended
+        return self
+
+    def push(self, item: object) -> None:
+        """The source gave something."""
+        self.pending.extend(self.decoder.feed(item))
+
+    def end(self) -> None:
+        """The source ended."""
+        self.ended = True
+        self.pending.extend(self.decoder.close())
+
+    def fail(self, failure: Exception) -> None:
+        """The source raised."""
+        self.ended, self.cause = True, failure
+        self.pending.extend(self.decoder.fail(*reason_of_failure(failure), _sources.provider_error_in(failure)))
+
+    def leave(self) -> None:
+        """The caller wants no more. Events not yet handed out were not observed, and are not now."""
+        if not (self.ended and not self.pending) and not self.accumulator.stopped:
+            self.accumulator.observe(StreamBroken("cancelled", "the stream was left before its end"))
+        self.ended = True
+        self.pending.clear()
+
+    def take(self) -> ChatStreamEvent:
+        """The next event, observed just before it is handed out."""
+        event = self.pending.popleft()
+        self.accumulator.observe(event)
+        if self.accumulator.stopped:
+            self.ended = True
+            self.pending.clear()
+        return event
+
+    def finalize(self, strict: bool) -> AccumulatedResponse:
+        return finalized(self.accumulator, strict, self.cause)
