@@ -76,6 +76,7 @@ from .stream import (
     accumulate_choices,
     parse_response,
 )
+from .think_tags import ThinkTags
 
 __version__ = "0.1.0"
 
@@ -132,6 +133,7 @@ __all__ = [
     "SystemMessage",
     "TextDelta",
     "TextPart",
+    "ThinkTags",
     "TokenUsage",
     "ToolCall",
     "ToolCallArgumentDelta",

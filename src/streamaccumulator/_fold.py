@@ -7,13 +7,15 @@ from typing import Any
 
 from . import _sources
 from ._parts import OnToolCall, ParseArguments
-from ._stream_decoder import StreamDecoder, only_first
+from ._sinks import only_first
+from ._stream_decoder import StreamDecoder
 from .accumulator import StreamAccumulator
 from .errors import GRAVITY, AccumulatorError
 from .limits import Limits
 from .protocols import Protocol
 from .protocols.surrogates import Emit
 from .response import AccumulatedResponse
+from .think_tags import ThinkTags
 
 
 def reason_of_failure(failure: Exception) -> tuple[str, str]:
@@ -45,9 +47,10 @@ class Fold:
         parse_arguments: ParseArguments | None,
         fail_fast: bool,
         on_tool_call: OnToolCall | None = None,
+        think_tags: ThinkTags | None = None,
         *,
         every_choice: bool = False,
-        content_type: str = "",
+        source: Any = None,
     ) -> None:
         def new_accumulator(choice: int) -> Emit:
             accumulator = StreamAccumulator(
@@ -58,7 +61,9 @@ class Fold:
 
         self.accumulators: dict[int, StreamAccumulator] = {}
         sink = new_accumulator if every_choice else only_first(new_accumulator(0))
-        self.decoder = StreamDecoder(protocol, limits=limits, sink=sink, content_type=content_type)
+        self.decoder = StreamDecoder(
+            protocol, limits=limits, sink=sink, content_type=_sources.content_type_of(source), think_tags=think_tags
+        )
         self.cause: Exception | None = None
 
     @property

@@ -11,6 +11,7 @@ import msgspec
 
 from ._dump import built, plain, read, write
 from ._json import parse_payload, to_bytes
+from ._sinks import only_first, staged, with_first
 from ._words import looks_like, seen
 from .errors import JsonProblem, UnreadableDump
 from .events import ChatStreamEvent, Notice, ProtocolUnknown, Started, StreamBroken, Unreadable
@@ -22,6 +23,7 @@ from .limits import Limits
 from .protocols import Decoder, Protocol, Sink, names, protocol_named, recognise
 from .protocols.decoder import FAULTS, HEAD, NO_LINE_ENDS, SavedDecoder, has_no_line_ends, stream_error, to_mapping
 from .protocols.surrogates import Emit
+from .think_tags import SavedThinkStage, ThinkStage, ThinkTags
 
 Frame = tuple[bytes, str, int]
 """Data, event name and offset of a frame that waits until the protocol is known."""
@@ -56,18 +58,8 @@ class SavedStreamDecoder(msgspec.Struct, kw_only=True):
     head: bytes
     fed: int
     decoder: SavedDecoder | None
-
-
-def only_first(emit: Emit) -> Sink:
-    """A sink that gives `emit` the events of choice 0, and one Notice if there are other choices."""
-
-    def sink(choice: int) -> Emit:
-        if choice == 0:
-            return emit
-        emit(Notice("other_choices", "the stream has other choices, left out here; accumulate_choices gives all"))
-        return lambda event: None
-
-    return sink
+    think_tags: ThinkTags | None
+    think: dict[int, SavedThinkStage]
 
 
 class StreamDecoder:
@@ -76,7 +68,8 @@ class StreamDecoder:
     `protocol` is a name (see `docs/protocols.md`), `auto` to find out from the first payloads, or a `Protocol`. How bytes are
     framed is seen from `content_type`, where the caller knows it and it says something, and from the first bytes. With
     a `sink`, events go to `sink(choice)` and nothing is returned; without, those of choice 0 are returned, and a
-    Notice tells of others. Raises UnknownProtocol for a name that is none.
+    Notice tells of others. With `think_tags` reasoning that stands in the text, between tags, is told as reasoning.
+    Raises UnknownProtocol for a name that is none.
     """
 
     def __init__(
@@ -86,11 +79,16 @@ class StreamDecoder:
         limits: Limits = Limits(),
         sink: Sink | None = None,
         content_type: str = "",
+        think_tags: ThinkTags | None = None,
     ) -> None:
         self._limits = limits
         self._content_type = content_type
         self._events: list[ChatStreamEvent] = []
+        self._think_tags = think_tags
+        self._stages: dict[int, ThinkStage] = {}
         self._sink = sink or only_first(self._events.append)
+        if think_tags is not None:
+            self._sink = staged(think_tags, self._sink, self._stages)
         self._protocol: Protocol | None = None
         self._decoder: Decoder[Any] | None = None
         self._early: list[Frame] = []
@@ -108,7 +106,7 @@ class StreamDecoder:
         self._emit: Emit
         if isinstance(protocol, str) and protocol == "auto":
             self._emit = first = self._sink(0)
-            self._sink = _with_first(first, self._sink)
+            self._sink = with_first(first, self._sink)
         else:
             chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
             if not isinstance(chosen, Protocol):
@@ -187,6 +185,8 @@ class StreamDecoder:
             head=self._head,
             fed=self._fed,
             decoder=decoder.saved() if decoder is not None else None,
+            think_tags=self._think_tags,
+            think={choice: stage.saved() for choice, stage in self._stages.items()},
         )
         return write("decoder", state)
 
@@ -202,7 +202,13 @@ class StreamDecoder:
             raise UnreadableDump(f"a dump of the protocol {saved.protocol!r}, where one of {protocol.name!r} belongs")
         if protocol is None and saved.protocol not in ("", *names()):
             raise UnreadableDump(f"a dump of the protocol {saved.protocol!r}, which is none of ours: give it as `protocol`")
-        self = cls(protocol or saved.protocol or "auto", limits=saved.limits, sink=sink, content_type=saved.content_type)
+        self = cls(
+            protocol or saved.protocol or "auto",
+            limits=saved.limits,
+            sink=sink,
+            content_type=saved.content_type,
+            think_tags=saved.think_tags,
+        )
         try:
             self._restore(saved)
         except (LookupError, ValueError) as fault:
@@ -217,6 +223,8 @@ class StreamDecoder:
         if self._decoder is not None and saved.decoder is not None:
             self._decoder.restore(saved.decoder)
             self._events.clear()  # that there are other choices was told before
+        for choice, stage in saved.think.items():
+            self._stages[choice].restore(stage)
         if saved.framing == _OWN and self._framer is not None:
             framer = self._framer
         elif saved.framing:
@@ -233,6 +241,8 @@ class StreamDecoder:
     def close(self) -> list[ChatStreamEvent]:
         """The events that the end brings: a last frame without its end mark, and what was wrong with the whole."""
         self._flush()
+        for stage in self._stages.values():
+            stage.flush()
         if self._fed and not self._told and (self._decoder is None or self._decoder.silent):
             self._emit(Unreadable(0, looks_like(self._head, self._fed, self._content_type), self._head))
         return self._taken()
@@ -383,8 +393,3 @@ class StreamDecoder:
 
 def _bytes_of(data: str | bytes | bytearray | memoryview) -> bytes:
     return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
-
-
-def _with_first(emit: Emit, sink: Sink) -> Sink:
-    """`sink`, once it has been asked for choice 0 and gave `emit`."""
-    return lambda choice: emit if choice == 0 else sink(choice)

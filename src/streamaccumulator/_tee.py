@@ -10,18 +10,28 @@ from typing import Any
 from . import _sources
 from ._fold import reason_of_failure
 from ._log import logger
-from ._stream_decoder import StreamDecoder, only_first
+from ._sinks import only_first
+from ._stream_decoder import StreamDecoder
 from .accumulator import StreamAccumulator
 from .limits import Limits
 from .protocols import Protocol
+from .think_tags import ThinkTags
 
 
 class _Copy:
     """The side that assembles. It never raises."""
 
-    def __init__(self, accumulator: StreamAccumulator, protocol: str | Protocol, limits: Limits, content_type: str) -> None:
+    def __init__(
+        self,
+        source: Any,
+        accumulator: StreamAccumulator,
+        protocol: str | Protocol,
+        limits: Limits,
+        think_tags: ThinkTags | None,
+    ) -> None:
         self._accumulator = accumulator
-        self._decoder = StreamDecoder(protocol, limits=limits, sink=only_first(self._observe), content_type=content_type)
+        sink, content_type = only_first(self._observe), _sources.content_type_of(source)
+        self._decoder = StreamDecoder(protocol, limits=limits, sink=sink, content_type=content_type, think_tags=think_tags)
         self._deaf = False
 
     def _observe(self, event: Any) -> None:
@@ -51,7 +61,12 @@ class _Copy:
 
 
 def tee(
-    source: Any, accumulator: StreamAccumulator, protocol: str | Protocol = "auto", *, limits: Limits = Limits()
+    source: Any,
+    accumulator: StreamAccumulator,
+    protocol: str | Protocol = "auto",
+    *,
+    limits: Limits = Limits(),
+    think_tags: ThinkTags | None = None,
 ) -> Iterator[Any]:
     """The items of a source, untouched and at once, while `accumulator` gets the events of choice 0 of a copy.
 
@@ -59,7 +74,7 @@ def tee(
     response. An error of the source is raised as it is, and told to the accumulator. The source may be anything that
     ChatStream reads. Raises TypeError for what cannot be read, and UnknownProtocol for a name that is none, at the call.
     """
-    copy = _Copy(accumulator, protocol, limits, _sources.content_type_of(source))
+    copy = _Copy(source, accumulator, protocol, limits, think_tags)
     return _pass_on(_sources.read_sync(source), source, copy)
 
 
@@ -79,10 +94,15 @@ def _pass_on(items: Iterator[Any], source: Any, copy: _Copy) -> Iterator[Any]:
 
 
 def atee(
-    source: Any, accumulator: StreamAccumulator, protocol: str | Protocol = "auto", *, limits: Limits = Limits()
+    source: Any,
+    accumulator: StreamAccumulator,
+    protocol: str | Protocol = "auto",
+    *,
+    limits: Limits = Limits(),
+    think_tags: ThinkTags | None = None,
 ) -> AsyncIterator[Any]:
     """As `tee`, for whatever AsyncChatStream reads."""
-    copy = _Copy(accumulator, protocol, limits, _sources.content_type_of(source))
+    copy = _Copy(source, accumulator, protocol, limits, think_tags)
     return _apass_on(_sources.read_async(source), source, copy)
 
 

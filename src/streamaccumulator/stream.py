@@ -20,6 +20,7 @@ from .events import ChatStreamEvent
 from .limits import Limits
 from .protocols import Protocol
 from .response import AccumulatedResponse
+from .think_tags import ThinkTags
 
 
 class _Driver:
@@ -34,11 +35,13 @@ class _Driver:
         parse_arguments: ParseArguments | None = None,
         fail_fast: bool = False,
         on_tool_call: OnToolCall | None = None,
+        think_tags: ThinkTags | None = None,
     ) -> None:
         accumulator = StreamAccumulator(
             limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast, on_tool_call=on_tool_call
         )
-        decoder = StreamDecoder(protocol, limits=limits, content_type=_sources.content_type_of(source))
+        content_type = _sources.content_type_of(source)
+        decoder = StreamDecoder(protocol, limits=limits, content_type=content_type, think_tags=think_tags)
         self._begin(source, Session(accumulator, decoder))
 
     def _begin(self, source: Any, session: Session) -> None:
@@ -183,6 +186,7 @@ class AsyncChatStream(_Driver):
         parse_arguments: ParseArguments | None = None,
         fail_fast: bool = False,
         on_tool_call: OnToolCall | None = None,
+        think_tags: ThinkTags | None = None,
         idle_timeout: float | None = None,
     ) -> None:
         self._idle_timeout = idle_timeout
@@ -193,6 +197,7 @@ class AsyncChatStream(_Driver):
             parse_arguments=parse_arguments,
             fail_fast=fail_fast,
             on_tool_call=on_tool_call,
+            think_tags=think_tags,
         )
 
     def _open(self) -> None:
@@ -268,6 +273,7 @@ def accumulate(
     parse_arguments: ParseArguments | None = None,
     fail_fast: bool = False,
     on_tool_call: OnToolCall | None = None,
+    think_tags: ThinkTags | None = None,
 ) -> AccumulatedResponse:
     """Read a source to its end and give the one complete message.
 
@@ -275,7 +281,7 @@ def accumulate(
     there were others. Raises as `StreamAccumulator.finalize`; with `strict=False` returns what came instead, with all
     that went wrong in `.errors`. Raises TypeError for a source that cannot be read.
     """
-    fold = Fold(protocol, limits, parse_arguments, fail_fast, on_tool_call, content_type=_sources.content_type_of(source))
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, on_tool_call, think_tags, source=source)
     read_all(source, fold)
     return fold.response(strict)
 
@@ -289,10 +295,11 @@ async def aaccumulate(
     parse_arguments: ParseArguments | None = None,
     fail_fast: bool = False,
     on_tool_call: OnToolCall | None = None,
+    think_tags: ThinkTags | None = None,
     idle_timeout: float | None = None,
 ) -> AccumulatedResponse:
     """As `accumulate`, for whatever AsyncChatStream reads."""
-    fold = Fold(protocol, limits, parse_arguments, fail_fast, on_tool_call, content_type=_sources.content_type_of(source))
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, on_tool_call, think_tags, source=source)
     await aread_all(source, fold, idle_timeout)
     return fold.response(strict)
 
@@ -305,12 +312,13 @@ def accumulate_choices(
     limits: Limits = Limits(),
     parse_arguments: ParseArguments | None = None,
     fail_fast: bool = False,
+    think_tags: ThinkTags | None = None,
 ) -> dict[int, AccumulatedResponse]:
     """As `accumulate`, for a stream with several choices: a response for each index that came, by index.
 
     With `strict` the gravest error of all choices is raised; its `.response` is that choice's, its `.choices` all of them.
     """
-    fold = Fold(protocol, limits, parse_arguments, fail_fast, every_choice=True, content_type=_sources.content_type_of(source))
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, think_tags=think_tags, every_choice=True, source=source)
     read_all(source, fold)
     return fold.responses(strict)
 
@@ -323,10 +331,11 @@ async def aaccumulate_choices(
     limits: Limits = Limits(),
     parse_arguments: ParseArguments | None = None,
     fail_fast: bool = False,
+    think_tags: ThinkTags | None = None,
     idle_timeout: float | None = None,
 ) -> dict[int, AccumulatedResponse]:
     """As `accumulate_choices`, for whatever AsyncChatStream reads."""
-    fold = Fold(protocol, limits, parse_arguments, fail_fast, every_choice=True, content_type=_sources.content_type_of(source))
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, think_tags=think_tags, every_choice=True, source=source)
     await aread_all(source, fold, idle_timeout)
     return fold.responses(strict)
 
@@ -338,11 +347,12 @@ def parse_response(
     strict: bool = True,
     limits: Limits = Limits(),
     parse_arguments: ParseArguments | None = None,
+    think_tags: ThinkTags | None = None,
 ) -> AccumulatedResponse:
     """The response of an unstreamed body (bytes, str, a mapping, an SDK object), equal to the streamed one.
 
     Raises as `accumulate`.
     """
-    fold = Fold(protocol, limits, parse_arguments, False)
+    fold = Fold(protocol, limits, parse_arguments, False, think_tags=think_tags)
     fold.decoder.feed_body(body)
     return fold.response(strict)

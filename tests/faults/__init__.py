@@ -30,7 +30,6 @@ PARTLY = {
     "B101": f"kept; {_REQUEST}",
     "B103": f"kept with its block; {_REQUEST}",
     "B106": f"kept; {_REQUEST}",
-    "B108": "text is left alone; taking tags out of it is not built",
     "B112": f"kept on its part; {_REQUEST}",
     "B169": f"the empty text is no part; {_REQUEST}",
     "B171": f"the broken call is told by its id and is not in the message; {_REQUEST}",

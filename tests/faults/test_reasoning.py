@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from streamaccumulator import ReasoningPart, TextDelta, TextPart, ToolCall, accumulate
+from streamaccumulator import ChatStream, ReasoningPart, TextDelta, TextPart, ThinkTags, ToolCall, accumulate
 
 from ..wire import call, delta, events_of, finish, read
 from .shapes import block, calls, gemini, message, read_gemini
@@ -62,6 +62,18 @@ def test_b108_tags_of_thinking_in_the_text_are_left_alone() -> None:
     response = accumulate(data)
     assert (response.text, response.reasoning) == ("<think>secret</think>answer", "")
     assert [event.delta for event in events_of(data) if isinstance(event, TextDelta)] == pieces
+
+
+def test_b108_with_tags_on_nothing_leaks_at_any_step() -> None:
+    data = [delta(content=piece) for piece in ("<thi", "nk>secret</th", "ink>answer")]
+    shown = []
+    with ChatStream([*data, finish("stop")], think_tags=ThinkTags()) as stream:
+        for _ in stream:
+            shown.append((stream.snapshot().reasoning, stream.snapshot().text))
+    assert shown[-1] == ("secret", "answer")
+    for reasoning, text in shown:
+        assert "secret".startswith(reasoning)
+        assert "answer".startswith(text)
 
 
 def test_b110_pieces_of_one_detail_are_one_block() -> None:
