@@ -25,7 +25,7 @@ ARROWS: dict[str, set[str]] = {
     "messages": {"_values", "_record"},
     "events": {"_record", "messages"},
     "errors": {"_record", "response"},  # response for types only
-    "response": {"_values", "_record", "errors", "messages"},
+    "response": {"_otel", "timings", "_values", "_record", "errors", "messages"},
     "framing": {"_record", "events", "errors", "limits"},
     "protocols": {"framing", "_dump", "_record", "_values", "_json", "events", "messages", "response", "errors", "limits"},
     "_dump": {"errors"},
@@ -35,13 +35,16 @@ ARROWS: dict[str, set[str]] = {
     "accumulator": {"_building", "_live", "_parts", "_dump", *FOUNDATION},
     "_words": {"protocols", "framing", "_json", "errors"},
     "think_tags": {"_record", "events"},
+    "timings": {"_record", "events", "messages"},
+    "_otel": {"messages", "response", "timings"},  # the last two for types only
     "_sinks": {"protocols", "think_tags", "events"},
     "_stream_decoder": {"_sinks", "think_tags", "protocols", "framing", "_dump", "_words", *FOUNDATION},
     "_sources": {"_log"},
-    "_fold": {"_sinks", "think_tags", "_stream_decoder", "_sources", "_parts", "accumulator", "protocols", *FOUNDATION},
+    "_fold": {"timings", "_sinks", "think_tags", "_stream_decoder", "_sources", "_parts", "accumulator", "protocols", *FOUNDATION},
     "_tee": {"_sinks", "think_tags", "_fold", "_stream_decoder", "_sources", "accumulator", "protocols", *FOUNDATION},
-    "_session": {"_fold", "_dump", "_stream_decoder", "_sources", "_parts", "accumulator", "protocols", *FOUNDATION},
+    "_session": {"timings", "_fold", "_dump", "_stream_decoder", "_sources", "_parts", "accumulator", "protocols", *FOUNDATION},
     "stream": {
+        "timings",
         "think_tags",
         "_session",
         "_fold",
@@ -55,6 +58,7 @@ ARROWS: dict[str, set[str]] = {
     },
     "cli": {"stream", "__init__", *FOUNDATION},
     "__init__": {
+        "timings",
         "think_tags",
         "stream",
         "_tee",

@@ -77,6 +77,7 @@ from .stream import (
     parse_response,
 )
 from .think_tags import ThinkTags
+from .timings import Gaps, StreamTimings
 
 __version__ = "0.1.0"
 
@@ -96,6 +97,7 @@ __all__ = [
     "Extra",
     "Finish",
     "FinishReason",
+    "Gaps",
     "InvalidToolCallJson",
     "JsonGrowth",
     "JsonProblem",
@@ -130,6 +132,7 @@ __all__ = [
     "StreamBroken",
     "StreamDecoder",
     "StreamError",
+    "StreamTimings",
     "SystemMessage",
     "TextDelta",
     "TextPart",

@@ -11,11 +11,13 @@ from ._sinks import only_first
 from ._stream_decoder import StreamDecoder
 from .accumulator import StreamAccumulator
 from .errors import GRAVITY, AccumulatorError
+from .events import ChatStreamEvent
 from .limits import Limits
 from .protocols import Protocol
 from .protocols.surrogates import Emit
 from .response import AccumulatedResponse
 from .think_tags import ThinkTags
+from .timings import StreamTimings
 
 
 def reason_of_failure(failure: Exception) -> tuple[str, str]:
@@ -48,6 +50,7 @@ class Fold:
         fail_fast: bool,
         on_tool_call: OnToolCall | None = None,
         think_tags: ThinkTags | None = None,
+        timings: StreamTimings | None = None,
         *,
         every_choice: bool = False,
         source: Any = None,
@@ -57,8 +60,9 @@ class Fold:
                 limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast, on_tool_call=on_tool_call
             )
             self.accumulators[choice] = accumulator
-            return accumulator.observe
+            return accumulator.observe if timings is None else _timed(accumulator.observe, timings)
 
+        self._timings = timings
         self.accumulators: dict[int, StreamAccumulator] = {}
         sink = new_accumulator if every_choice else only_first(new_accumulator(0))
         self.decoder = StreamDecoder(
@@ -70,6 +74,16 @@ class Fold:
     def stopped(self) -> bool:
         """Whether a limit was hit in every choice; one that hears no more costs nothing beside the others."""
         return all(accumulator.stopped for accumulator in self.accumulators.values())
+
+    def feed(self, item: object) -> None:
+        if self._timings is not None:
+            self._timings.chunk()
+        self.decoder.feed(item)
+
+    def left(self) -> None:
+        """Nothing more is read."""
+        if self._timings is not None:
+            self._timings.end()
 
     def fail(self, failure: Exception) -> None:
         self.cause = failure
@@ -90,6 +104,14 @@ class Fold:
         return found
 
 
+def _timed(emit: Emit, timings: StreamTimings) -> Emit:
+    def timed(event: ChatStreamEvent) -> None:
+        timings.event(event)
+        emit(event)
+
+    return timed
+
+
 def read_all(source: Any, fold: Fold) -> None:
     items = _sources.read_sync(source)
     ended = False
@@ -104,8 +126,9 @@ def read_all(source: Any, fold: Fold) -> None:
             except Exception as failure:  # noqa: BLE001  # whatever a client raises, the stream is broken; KeyboardInterrupt passes
                 fold.fail(failure)
                 break
-            fold.decoder.feed(item)
+            fold.feed(item)
     finally:
+        fold.left()
         if not ended:
             _sources.close_sync(items, source)
 
@@ -124,7 +147,8 @@ async def aread_all(source: Any, fold: Fold, idle_timeout: float | None = None) 
             except Exception as failure:  # noqa: BLE001  # whatever a client raises, the stream is broken; CancelledError passes
                 fold.fail(failure)
                 break
-            fold.decoder.feed(item)
+            fold.feed(item)
     finally:
+        fold.left()
         if not ended:
             await _sources.close_async(items, source)

@@ -14,6 +14,7 @@ from .accumulator import StreamAccumulator
 from .events import ChatStreamEvent, StreamBroken
 from .protocols import Protocol
 from .response import AccumulatedResponse
+from .timings import StreamTimings
 
 
 class SavedSession(msgspec.Struct):
@@ -28,12 +29,13 @@ class SavedSession(msgspec.Struct):
 class Session:
     """One stream being read: everything that happens between two reads, for both drivers."""
 
-    def __init__(self, accumulator: StreamAccumulator, decoder: StreamDecoder) -> None:
+    def __init__(self, accumulator: StreamAccumulator, decoder: StreamDecoder, timings: StreamTimings | None = None) -> None:
         self.accumulator = accumulator
         self.decoder = decoder
         self.pending: deque[ChatStreamEvent] = deque()
         self.ended = False
         self.cause: Exception | None = None
+        self._timings = timings
 
     def dump(self) -> bytes:
         return write("stream", SavedSession(self.accumulator.dump(), self.decoder.dump(), list(self.pending), self.ended))
@@ -51,31 +53,44 @@ class Session:
 
     def push(self, item: object) -> None:
         """The source gave something."""
-        self.pending.extend(self.decoder.feed(item))
+        if self._timings is None:
+            self.pending.extend(self.decoder.feed(item))
+            return
+        self._timings.chunk()
+        for event in self.decoder.feed(item):
+            self._timings.event(event)
+            self.pending.append(event)
 
     def end(self) -> None:
         """The source ended."""
-        self.ended = True
+        self._stop()
         self.pending.extend(self.decoder.close())
 
     def fail(self, failure: Exception) -> None:
         """The source raised."""
-        self.ended, self.cause = True, failure
+        self._stop()
+        self.cause = failure
         self.pending.extend(self.decoder.fail(*reason_of_failure(failure), _sources.provider_error_in(failure)))
 
     def leave(self) -> None:
         """The caller wants no more. Events not yet handed out were not observed, and are not now."""
         if not (self.ended and not self.pending) and not self.accumulator.stopped:
             self.accumulator.observe(StreamBroken("cancelled", "the stream was left before its end"))
-        self.ended = True
+        self._stop()
         self.pending.clear()
+
+    def _stop(self) -> None:
+        """Nothing more is read."""
+        self.ended = True
+        if self._timings is not None:
+            self._timings.end()
 
     def take(self) -> ChatStreamEvent:
         """The next event, observed just before it is handed out."""
         event = self.pending.popleft()
         self.accumulator.observe(event)
         if self.accumulator.stopped:
-            self.ended = True
+            self._stop()
             self.pending.clear()
         return event
 

@@ -34,7 +34,6 @@ from ._parts import (
 )
 from ._values import whole
 from .errors import (
-    GRAVITY,
     AccumulatorClosed,
     InvalidToolCallJson,
     JsonProblem,
@@ -123,8 +122,8 @@ class StreamAccumulator(Building):
             self._deaf = True
             self._hand_over_all()
         response = self._final
-        if strict and response.errors:
-            raise min(response.errors, key=lambda error: GRAVITY.index(type(error))).bound(response)
+        if strict and (gravest := response.gravest_error) is not None:
+            raise gravest.bound(response)
         return response
 
     def dump(self) -> bytes:

@@ -8,10 +8,12 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
+from ._otel import attributes
 from ._record import Record
 from ._values import copied
-from .errors import AccumulatorError, ErrorTwin, InvalidToolCallJson, from_twin, to_twin
+from .errors import GRAVITY, AccumulatorError, ErrorTwin, InvalidToolCallJson, from_twin, to_twin
 from .messages import AssistantMessage, FinishReason, ReasoningPart, RefusalPart, TextPart, TokenUsage, ToolCall
+from .timings import StreamTimings
 
 R = TypeVar("R", bound=Record)
 
@@ -65,6 +67,18 @@ class AccumulatedResponse(Record, frozen=True):
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls that arrived whole, in order: safe to execute."""
         return self.message.tool_calls
+
+    @property
+    def gravest_error(self) -> AccumulatorError | None:
+        """The error that `finalize` raises with `strict`; None if nothing went wrong."""
+        return min(self.errors, key=lambda error: GRAVITY.index(type(error))) if self.errors else None
+
+    def otel_attributes(self, timings: StreamTimings | None = None) -> dict[str, str | int | float | list[str]]:
+        """What is known, by the names of OpenTelemetry's conventions for generative AI, as attributes of a span.
+
+        Of `timings` the seconds to the first chunk. Input tokens count the cached ones, as the conventions want it.
+        """
+        return attributes(self, timings)
 
     def kept(self) -> str:
         """What arrived, in one clause of lengths and counts, without any of its text."""

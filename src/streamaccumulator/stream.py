@@ -21,6 +21,7 @@ from .limits import Limits
 from .protocols import Protocol
 from .response import AccumulatedResponse
 from .think_tags import ThinkTags
+from .timings import StreamTimings
 
 
 class _Driver:
@@ -36,13 +37,14 @@ class _Driver:
         fail_fast: bool = False,
         on_tool_call: OnToolCall | None = None,
         think_tags: ThinkTags | None = None,
+        timings: StreamTimings | None = None,
     ) -> None:
         accumulator = StreamAccumulator(
             limits=limits, parse_arguments=parse_arguments, fail_fast=fail_fast, on_tool_call=on_tool_call
         )
         content_type = _sources.content_type_of(source)
         decoder = StreamDecoder(protocol, limits=limits, content_type=content_type, think_tags=think_tags)
-        self._begin(source, Session(accumulator, decoder))
+        self._begin(source, Session(accumulator, decoder, timings))
 
     def _begin(self, source: Any, session: Session) -> None:
         self._source = source
@@ -187,6 +189,7 @@ class AsyncChatStream(_Driver):
         fail_fast: bool = False,
         on_tool_call: OnToolCall | None = None,
         think_tags: ThinkTags | None = None,
+        timings: StreamTimings | None = None,
         idle_timeout: float | None = None,
     ) -> None:
         self._idle_timeout = idle_timeout
@@ -198,6 +201,7 @@ class AsyncChatStream(_Driver):
             fail_fast=fail_fast,
             on_tool_call=on_tool_call,
             think_tags=think_tags,
+            timings=timings,
         )
 
     def _open(self) -> None:
@@ -274,6 +278,7 @@ def accumulate(
     fail_fast: bool = False,
     on_tool_call: OnToolCall | None = None,
     think_tags: ThinkTags | None = None,
+    timings: StreamTimings | None = None,
 ) -> AccumulatedResponse:
     """Read a source to its end and give the one complete message.
 
@@ -281,7 +286,7 @@ def accumulate(
     there were others. Raises as `StreamAccumulator.finalize`; with `strict=False` returns what came instead, with all
     that went wrong in `.errors`. Raises TypeError for a source that cannot be read.
     """
-    fold = Fold(protocol, limits, parse_arguments, fail_fast, on_tool_call, think_tags, source=source)
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, on_tool_call, think_tags, timings, source=source)
     read_all(source, fold)
     return fold.response(strict)
 
@@ -296,10 +301,11 @@ async def aaccumulate(
     fail_fast: bool = False,
     on_tool_call: OnToolCall | None = None,
     think_tags: ThinkTags | None = None,
+    timings: StreamTimings | None = None,
     idle_timeout: float | None = None,
 ) -> AccumulatedResponse:
     """As `accumulate`, for whatever AsyncChatStream reads."""
-    fold = Fold(protocol, limits, parse_arguments, fail_fast, on_tool_call, think_tags, source=source)
+    fold = Fold(protocol, limits, parse_arguments, fail_fast, on_tool_call, think_tags, timings, source=source)
     await aread_all(source, fold, idle_timeout)
     return fold.response(strict)
 
