@@ -22,10 +22,10 @@ ARROWS: dict[str, set[str]] = {
     "_json": {"_values", "errors", "partial_json"},
     "_log": set(),
     "limits": {"_record"},
-    "messages": {"_values", "_record"},
+    "messages": {"_values", "_record", "_typed"},
     "events": {"_record", "messages"},
     "errors": {"_record", "response"},  # response for types only
-    "response": {"_otel", "timings", "_values", "_record", "errors", "messages"},
+    "response": {"_otel", "_typed", "timings", "_values", "_record", "errors", "messages"},
     "framing": {"_record", "events", "errors", "limits"},
     "protocols": {"framing", "_dump", "_record", "_values", "_json", "events", "messages", "response", "errors", "limits"},
     "_dump": {"errors"},
@@ -36,6 +36,8 @@ ARROWS: dict[str, set[str]] = {
     "_words": {"protocols", "framing", "_json", "errors"},
     "think_tags": {"_record", "events"},
     "timings": {"_record", "events", "messages"},
+    "_typed": {"_json", "errors", "response"},
+    "_growing": {"_typed", "accumulator", "events", "partial_json"},
     "_otel": {"messages", "response", "timings"},  # the last two for types only
     "_sinks": {"protocols", "think_tags", "events"},
     "_stream_decoder": {"_sinks", "think_tags", "protocols", "framing", "_dump", "_words", *FOUNDATION},
@@ -44,6 +46,7 @@ ARROWS: dict[str, set[str]] = {
     "_tee": {"_sinks", "think_tags", "_fold", "_stream_decoder", "_sources", "accumulator", "protocols", *FOUNDATION},
     "_session": {"timings", "_fold", "_dump", "_stream_decoder", "_sources", "_parts", "accumulator", "protocols", *FOUNDATION},
     "stream": {
+        "_growing",
         "timings",
         "think_tags",
         "_session",

@@ -182,6 +182,23 @@ class AccumulatorClosed(AccumulatorError):
         return "observe was called after finalize; make a new StreamAccumulator for the next response"
 
 
+class StructuredOutputError(ValueError):
+    """A response, or the arguments of a call, are not of the type that was asked for.
+
+    `path` is the place in the value, `$` for all of it: `$.items[1].price`. The validator's own error, where there is one, is the
+    `__cause__`.
+    """
+
+    def __init__(self, type_name: str, path: str, message: str) -> None:
+        super().__init__(type_name, path, message)
+        self.type_name = type_name
+        self.path = path
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"no {self.type_name}, at {self.path}: {self.message}"
+
+
 class UnreadableDump(ValueError):
     """What was given to `load` is no dump, is damaged, or is of another version or kind.
 

@@ -6,12 +6,14 @@ accumulator builds, the others are here so that a whole conversation has one typ
 
 import enum
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from ._record import Record
 from ._values import copied
+
+T = TypeVar("T")
 
 
 class FinishReason(enum.StrEnum):
@@ -136,6 +138,15 @@ class ToolCall(Record, frozen=True, tag="tool_call"):
     kind: str = "function"
     minted: bool = False
     extra: dict[str, Any] = {}
+
+    def parse(self, kind: type[T]) -> T:
+        """The arguments as `kind`: a dataclass, msgspec Struct, TypedDict, Pydantic model, or whatever msgspec converts.
+
+        Raises StructuredOutputError, which names the field.
+        """
+        from ._typed import validated  # whoever wants no types does not load what they need
+
+        return validated(copied(self.arguments), kind)
 
 
 class CitationPart(Record, frozen=True, tag="citation"):

@@ -11,11 +11,19 @@ import msgspec
 from ._otel import attributes
 from ._record import Record
 from ._values import copied
-from .errors import GRAVITY, AccumulatorError, ErrorTwin, InvalidToolCallJson, from_twin, to_twin
+from .errors import (
+    GRAVITY,
+    AccumulatorError,
+    ErrorTwin,
+    InvalidToolCallJson,
+    from_twin,
+    to_twin,
+)
 from .messages import AssistantMessage, FinishReason, ReasoningPart, RefusalPart, TextPart, TokenUsage, ToolCall
 from .timings import StreamTimings
 
 R = TypeVar("R", bound=Record)
+T = TypeVar("T")
 
 
 class Diagnostic(Record, frozen=True):
@@ -79,6 +87,16 @@ class AccumulatedResponse(Record, frozen=True):
         Of `timings` the seconds to the first chunk. Input tokens count the cached ones, as the conventions want it.
         """
         return attributes(self, timings)
+
+    def parse(self, kind: type[T], *, tool: str | None = None) -> T:
+        """The structured output as `kind`: a dataclass, msgspec Struct, TypedDict, Pydantic model, or whatever msgspec converts.
+
+        It is taken from the one tool call there is, or the one to `tool`; without calls, from the text, which is to be JSON and
+        nothing else. Raises StructuredOutputError, which names the field, and also where the response is not whole.
+        """
+        from ._typed import of_response  # whoever wants no types does not load what they need
+
+        return of_response(self, kind, tool)
 
     def kept(self) -> str:
         """What arrived, in one clause of lengths and counts, without any of its text."""

@@ -7,7 +7,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from . import _sources
 from ._fold import Fold, aread_all, read_all
@@ -22,6 +22,8 @@ from .protocols import Protocol
 from .response import AccumulatedResponse
 from .think_tags import ThinkTags
 from .timings import StreamTimings
+
+T = TypeVar("T")
 
 
 class _Driver:
@@ -149,6 +151,20 @@ class ChatStream(_Driver):
             self.close()
         return event
 
+    def partial(self, kind: type[T], *, tool: str | None = None) -> Iterator[T]:
+        """Read on, and give the structured output as it grows: a new view, in the shape of `kind`, for each event that adds to it.
+
+        It is taken from the first call (or the first to `tool`), else from the text. Nothing is checked or converted, no validator
+        or `__init__` runs, and what has not come is its default or None; a view costs a copy of what it shows. What is whole
+        `finalize().parse(kind)` gives. Of a text that is no JSON there are no views.
+        """
+        from ._growing import Growing  # whoever wants no types does not load what they need
+
+        growing = Growing(self.accumulator, kind, tool)
+        for event in self:
+            if (shown := growing.after(event)) is not None:
+                yield shown
+
     def finalize(self, *, strict: bool = True) -> AccumulatedResponse:
         """Read what is left, unless the stream was left or has ended, and give the response.
 
@@ -244,6 +260,15 @@ class AsyncChatStream(_Driver):
         if session.accumulator.stopped:
             await self.aclose()
         return event
+
+    async def partial(self, kind: type[T], *, tool: str | None = None) -> AsyncIterator[T]:
+        """As ChatStream.partial."""
+        from ._growing import Growing  # whoever wants no types does not load what they need
+
+        growing = Growing(self.accumulator, kind, tool)
+        async for event in self:
+            if (shown := growing.after(event)) is not None:
+                yield shown
 
     async def finalize(self, *, strict: bool = True) -> AccumulatedResponse:
         """As ChatStream.finalize."""
