@@ -14,6 +14,7 @@ from streamaccumulator.protocols.anthropic_messages.chunks import Event
 from streamaccumulator.protocols.openai_chat.chunks import Chunk
 
 from . import contenders as c
+from . import live
 from . import wires as w
 
 FLOORS = {"openai-chat": c.chat_floor, "anthropic-messages": c.claude_floor}
@@ -86,6 +87,7 @@ def main() -> None:
     options = parser.parse_args()
     table(options.peers, options.rounds)
     growth(options.rounds)
+    live.table(options.rounds)
 
 
 if __name__ == "__main__":

@@ -332,16 +332,17 @@ def test_growth_reads_as_what_came_since_last_asked() -> None:
     )
 
 
-def test_what_is_shown_is_the_callers_own() -> None:
-    reader = fed('{"a":[1,{"b":"x')
+def test_what_is_open_is_shown_as_a_copy_and_what_has_ended_is_shared() -> None:
+    reader = fed('{"ended":[1],"a":[1,{"b":"x')
     shown = reader.value
+    assert reader.value["ended"] is shown["ended"]
     shown["a"][1]["b"] = 0
     shown["a"].clear()
-    assert reader.value == {"a": [1, {"b": "x"}]}
+    assert reader.value == {"ended": [1], "a": [1, {"b": "x"}]}
     for growth in reader.growth():
         if isinstance(growth.added, list):
             growth.added.append("mine")
-    assert reader.value == {"a": [1, {"b": "x"}]}
+    assert reader.value == {"ended": [1], "a": [1, {"b": "x"}]}
 
 
 def test_a_bare_number_ends_with_the_text() -> None:

@@ -120,8 +120,8 @@ class ToolCallView:
     def arguments(self) -> Any:
         """The arguments as far as they have come, as `PartialJson.value` shows them: to be looked at, not to be acted upon.
 
-        Of a call that is `ready` they are the final ones; of one that is `invalid` or `cut`, what came before the fault. They are
-        the caller's own, and cost a copy of what they show.
+        Of a call that is `ready` they are the final ones, a copy; of one that is `invalid` or `cut`, what came before the fault.
+        While they grow, what has ended in them is shared between one look and the next (see `PartialJson.value`): change none.
         """
         if self.state == "ready":
             return copied(self._call.value)

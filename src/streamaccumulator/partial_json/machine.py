@@ -113,15 +113,12 @@ class Machine:
         self._offset += _size(text) - len(self._held)
 
     def _between(self, text: str, at: int) -> int:
-        blank = BLANK.match(text, at)
-        at = blank.end() if blank is not None else at
-        if at == len(text):
-            return at
         step = self._expects.steps.get(text[at])
-        if step is None:
-            return self._fail(text, at, self._expects.words)
-        after: int = getattr(self, step)(text, at)
-        return after
+        if step is not None:
+            after: int = getattr(self, step)(text, at)
+            return after
+        blank = BLANK.match(text, at)
+        return blank.end() if blank is not None else self._fail(text, at, self._expects.words)
 
     def _fail(self, text: str, at: int, expected: str) -> int:
         found = repr(text[at]) if text[at].isprintable() else f"U+{ord(text[at]):04X}"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from .._values import copied
 from ..errors import JsonProblem
 from .machine import JsonGrowth, Machine, Path, put
 from .states import DONE
@@ -45,21 +44,21 @@ class PartialJson(Machine):
 
     @property
     def value(self) -> Any:
-        """The document so far, in lists and objects of the caller's own; None while nothing of it is sure.
+        """The document so far; None while nothing of it is sure.
 
         Objects and lists hold what they have; an open string stands as it is; a number stands once something follows it, and
-        a key once its value has begun. Costs a copy of what it shows, the open string with it.
+        a key once its value has begun. What is open is a copy; an object or list that has ended is the same in every later value,
+        so change none. Costs a shallow copy of each object and list that is open, and the join of an open string.
         """
         text = "".join(self._open) if self._open is not None else None
         if not self._boxes:
-            return copied(self._root) if text is None else text
-        root = copied(self._root)
+            return self._root if text is None else text
+        shown = [box.copy() for box in self._boxes]
+        for outer, key, inner in zip(shown, self._path, shown[1:], strict=False):
+            outer[key] = inner
         if text is not None:
-            box = root
-            for key in self._path[:-1]:
-                box = box[key]
-            put(box, self._path[-1], text)
-        return root
+            put(shown[-1], self._path[-1], text)
+        return shown[0]
 
     def growth(self) -> tuple[JsonGrowth, ...]:
         """What came since last asked, in order; the first time, all so far. Costs what it tells.
