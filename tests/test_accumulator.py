@@ -216,7 +216,7 @@ def test_arguments_are_any_json_value_and_integers_stay_exact() -> None:
         ('{"a":Dave}', "malformed", 5),
         ('{"a":1} x', "malformed", 8),
         ('{"é":NaN}', "malformed", 6),
-        ('{"a":1e999}', "malformed", 10),
+        ('{"a":1e999}', "malformed", 5),
         ("{'a':1}", "malformed", 1),
         ('{"a":"x\ny"}', "malformed", 7),
         ('{"id": 42', "cut", 9),

@@ -301,3 +301,177 @@ def test_the_drivers_hand_calls_over() -> None:
     with ChatStream(capture, on_tool_call=lambda call: other.append(call.id)) as stream:
         stream.finalize()
     assert one == other == expected
+
+
+# ---- Whoever looks, and how often, changes nothing.
+
+LOOKS = {
+    "nobody": ({}, lambda accumulator: None),
+    "snapshot": ({}, lambda accumulator: accumulator.snapshot()),
+    "state": ({}, lambda accumulator: accumulator.tool_call("c1").state),
+    "arguments": ({}, lambda accumulator: accumulator.tool_call("c1").arguments),
+    "growth": ({}, lambda accumulator: accumulator.tool_call("c1").growth()),
+    "dump": ({}, lambda accumulator: accumulator.dump()),
+    "on_tool_call": ({"on_tool_call": lambda call: None}, lambda accumulator: None),
+}
+PIECES = st.lists(
+    st.sampled_from(["{}", "null", "[]", '{"a":1}', '{"a": 1}', '{"a":', "1}", " ", '{"a":[', '{"a":[1]}', "end", "end", "end"]),
+    max_size=24,
+)
+
+
+@given(PIECES, st.sampled_from([FinishReason.TOOL_CALLS, FinishReason.LENGTH, None]))
+def test_whoever_looks_the_response_is_the_same(told: list[str], reason: FinishReason | None) -> None:
+    found = {}
+    for name, (options, look) in LOOKS.items():
+        accumulator = started(**options)
+        for piece in told:
+            accumulator.observe(ToolCallEnd("c1") if piece == "end" else ToolCallArgumentDelta("c1", piece))
+            look(accumulator)
+        if reason is not None:
+            accumulator.observe(Finish(reason, reason.value))
+        look(accumulator)
+        response = accumulator.finalize(strict=False)
+        kept = [one for one in response.diagnostics if one.code != "call_changed"]  # which only tells who had been handed it
+        found[name] = (response.message, response.errors, response.finish_reason, kept)
+    assert all(one == found["nobody"] for one in found.values())
+
+
+@given(PIECES)
+def test_a_saved_call_goes_on_as_the_one_that_was_saved(told: list[str]) -> None:
+    for fail_fast in (False, True):
+        accumulator = saved = started(fail_fast=fail_fast)
+        for piece in told:
+            event = ToolCallEnd("c1") if piece == "end" else ToolCallArgumentDelta("c1", piece)
+            raised = []
+            for one in (accumulator, saved):
+                try:
+                    one.observe(event)
+                except InvalidToolCallJson as error:
+                    raised.append(error)
+            assert len(raised) in (0, 2) if accumulator is not saved else True
+            saved = StreamAccumulator.load(saved.dump())
+            assert saved.snapshot() == accumulator.snapshot()
+            assert saved.tool_call("c1").state == accumulator.tool_call("c1").state
+        assert saved.finalize(strict=False) == accumulator.finalize(strict=False)
+
+
+def test_arguments_told_and_ended_many_times_over_are_one_document() -> None:
+    accumulator = started()
+    for document in ['{"a":1}', '{"a": 1}'] * 3:
+        accumulator.observe(ToolCallArgumentDelta("c1", document))
+        accumulator.observe(ToolCallEnd("c1"))
+    accumulator.observe(Finish(FinishReason.TOOL_CALLS, "tool_calls"))
+    response = accumulator.finalize()
+    assert (response.tool_calls[0].arguments, response.tool_calls[0].arguments_raw) == ({"a": 1}, '{"a": 1}')
+    assert "resent_arguments" in codes(response)
+
+
+@pytest.mark.parametrize("told", [["{}", "null"], ["null", "null"], ["null"], [" "]])
+def test_arguments_that_are_none_are_an_empty_object_however_often_they_are_told(told: list[str]) -> None:
+    accumulator = started()
+    for delta in told:
+        accumulator.observe(ToolCallArgumentDelta("c1", delta))
+    accumulator.observe(ToolCallEnd("c1"))
+    loaded = StreamAccumulator.load(accumulator.dump())
+    for one in (accumulator, loaded):
+        one.observe(Finish(FinishReason.TOOL_CALLS, "tool_calls"))
+        assert one.finalize().tool_calls[0].arguments == {}
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\x0c", "null\u00a0", "\u3000null"])
+def test_white_space_that_json_does_not_know_is_no_json(blank: str) -> None:
+    accumulator = started()
+    accumulator.observe(ToolCallArgumentDelta("c1", blank))
+    accumulator.observe(Finish(FinishReason.TOOL_CALLS, "tool_calls"))
+    with pytest.raises(InvalidToolCallJson):
+        accumulator.finalize()
+    with pytest.raises(InvalidToolCallJson):
+        started(fail_fast=True).observe(ToolCallArgumentDelta("c1", blank))
+
+
+def test_a_server_that_restates_where_a_value_may_begin_is_seen_through_at_the_end() -> None:
+    accumulator = started()
+    view = accumulator.tool_call("c1")
+    replayed = Replayed()
+    for delta in ('{"b":[', '{"b":[1,2]}'):
+        accumulator.observe(ToolCallArgumentDelta("c1", delta))
+        replayed.add(view.growth())
+    accumulator.observe(ToolCallEnd("c1"))
+    replayed.add(view.growth())
+    assert (view.state, view.arguments, replayed.value) == ("ready", {"b": [1, 2]}, {"b": [1, 2]})
+
+
+def test_what_a_callback_raises_costs_no_other_call() -> None:
+    handed: list[str] = []
+
+    def take(call: ToolCall) -> None:
+        handed.append(call.id)
+        if call.id == "c1":
+            raise KeyError(call.id)
+
+    accumulator = started(on_tool_call=take)
+    accumulator.observe(ToolCallStart("c2", "f"))
+    accumulator.observe(Finish(FinishReason.TOOL_CALLS, "tool_calls"))
+    with pytest.raises(KeyError):
+        accumulator.finalize()
+    assert [call.id for call in accumulator.finalize().tool_calls] == handed == ["c1", "c2"]
+
+
+def test_bare_text_grows_in_whole_characters() -> None:
+    accumulator = StreamAccumulator()
+    accumulator.observe(ToolCallStart("c1", "f", "custom"))
+    view, told = accumulator.tool_call("c1"), []
+    for delta in ("a\ud83d", "\ude00b", "\ud83d"):
+        accumulator.observe(ToolCallArgumentDelta("c1", delta))
+        told.append("".join([grown.added for grown in view.growth()]))
+    accumulator.observe(ToolCallEnd("c1"))
+    told.append("".join([grown.added for grown in view.growth()]))
+    assert told == ["a", "\U0001f600b", "", "\ufffd"]
+    assert "".join(told) == view.arguments
+
+
+def test_a_call_without_arguments_is_open_until_it_is_known_that_this_was_all() -> None:
+    for reason, state, calls in ((FinishReason.TOOL_CALLS, "ready", 1), (FinishReason.LENGTH, "cut", 0)):
+        accumulator = started()
+        accumulator.observe(ToolCallEnd("c1"))
+        view = accumulator.tool_call("c1")
+        assert (view.state, accumulator.snapshot().tool_calls) == ("open", ())
+        accumulator.observe(Finish(reason, reason.value))
+        accumulator.finalize(strict=False)
+        assert (view.state, len(accumulator.finalize(strict=False).tool_calls)) == (state, calls)
+
+
+def test_a_call_that_fail_fast_gave_up_stays_invalid() -> None:
+    accumulator = started(fail_fast=True)
+    with pytest.raises(InvalidToolCallJson):
+        accumulator.observe(ToolCallArgumentDelta("c1", "{x"))
+    for event in (
+        ToolCallArgumentDelta("c1", "y"),
+        ToolCallEnd("c1"),
+        ToolCallArgumentDelta("c1", "{}"),
+        Finish(FinishReason.STOP, "stop"),
+    ):
+        accumulator.observe(event)
+        view = accumulator.tool_call("c1")
+        assert (view.state, len(accumulator.snapshot().errors)) == ("invalid", 1)
+    assert view.arguments_raw == "{xy{}"
+
+
+def test_fail_fast_goes_on_after_a_load_for_calls_that_had_ended() -> None:
+    accumulator = started(fail_fast=True)
+    accumulator.observe(ToolCallArgumentDelta("c1", "{}"))
+    accumulator.observe(ToolCallEnd("c1"))
+    loaded = StreamAccumulator.load(accumulator.dump())
+    with pytest.raises(InvalidToolCallJson):
+        loaded.observe(ToolCallArgumentDelta("c1", "zzz"))
+
+
+def test_a_small_call_beyond_the_limit_is_not_handed_over() -> None:
+    handed: list[ToolCall] = []
+    accumulator = started(limits=Limits(arguments_bytes=10), on_tool_call=handed.append)
+    accumulator.observe(ToolCallArgumentDelta("c1", json.dumps({"a": "x" * 30})))
+    accumulator.observe(ToolCallEnd("c1"))
+    assert (handed, accumulator.stopped, accumulator.tool_call("c1").state) == ([], True, "open")
+    assert accumulator.finalize(strict=False).tool_calls == ()
+    assert accumulator.tool_call("c1").state == "cut"

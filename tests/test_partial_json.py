@@ -1,6 +1,7 @@
 """The live value of a document that is still arriving: cut anywhere, never a guess, refused at the first byte that cannot be."""
 
 import json
+import sys
 from typing import Any
 
 import jiter
@@ -227,8 +228,8 @@ def test_it_refuses_at_the_first_byte_after_which_nothing_can_be_json(text: str,
         ('"a\nb"', 2, "U+000A where no bare control character belongs"),
         ("{} {}", 3, "'{' where the end belongs"),
         ("[NaN]", 1, "'N' where a value or ']' belongs"),
-        ("[1e999]", 6, "a number is out of range"),
-        ("[" + "1" * 4301 + "]", 4302, "an integer has more than 4300 digits"),
+        ("[1e999]", 1, "a number is out of range"),
+        ("[" + "1" * 4301 + "]", 1, "an integer has more than 4300 digits"),
         ("[" * 129, 128, "nested deeper than 128 levels"),
     ],
 )
@@ -387,3 +388,20 @@ def test_an_open_string_is_kept_in_few_pieces() -> None:
     assert reader._open is not None
     assert len(reader._open) < 100_000 / 64 + 64
     assert reader.value == "abcd" * 100_000
+
+
+def test_what_adds_nothing_is_no_growth() -> None:
+    document = PartialJson()
+    document.feed('"a')
+    document.growth()
+    for piece in ("", "\\ud83d"):
+        document.feed(piece)
+        assert document.growth() == ()
+
+
+def test_a_process_that_allows_fewer_digits_is_told_as_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "get_int_max_str_digits", lambda: 700)
+    problem = fed("[" + "9" * 800 + "]").problem
+    assert problem is not None
+    assert (problem.message, problem.offset) == ("an integer has more than 700 digits", 1)
+    assert fed("[-" + "9" * 700 + "]").problem is None

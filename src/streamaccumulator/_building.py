@@ -99,8 +99,8 @@ class Building:
     def _saved(self) -> SavedBuilding:
         """All of it as plain values. What was judged of calls are left out: `_restore` judges them again."""
         place = {id(part): at for at, part in enumerate(self._parts)}
-        bare: dict[str, Any] = {"value": None, "problem": None, "judging": None, "live": None}
-        parts = [msgspec.structs.replace(part.judged(), **bare) if isinstance(part, CallBuilder) else part for part in self._parts]
+        bare: dict[str, Any] = {"document": None, "value": None, "problem": None, "judging": None, "live": None}
+        parts = [msgspec.structs.replace(part, **bare) if isinstance(part, CallBuilder) else part for part in self._parts]
         return SavedBuilding(
             limits=self._limits,
             parts=cast("list[AnyBuilder]", parts),
@@ -135,10 +135,8 @@ class Building:
         self._by_number = {number: parts[at] for number, at in saved.by_number.items()}
         self._calls = {part.id: part for part in parts if isinstance(part, CallBuilder)}
         for call in self._calls.values():
-            resent = call.resent
             if call.ended:
-                call.judge(parse_arguments, self._limits.json_depth)
-            call.resent = call.resent or resent
+                call.end(parse_arguments, self._limits.json_depth)
         self._extra = saved.extra
         problems = [self._call_at(one) if isinstance(one, int) else from_twin(one) for one in saved.problems]
         self._problems = {id(problem): problem for problem in problems}
@@ -192,6 +190,7 @@ class Building:
         return call
 
     def _reopen(self, call: CallBuilder) -> None:
+        """More came for a call that had ended."""
         self._problems.pop(id(call), None)
         if call.handed:
             self._note("call_changed", "more came for a call that had been handed over as whole", call.id)

@@ -15,7 +15,7 @@ import msgspec
 from ._values import nests_deeper
 from .errors import JsonProblem
 from .partial_json import PartialJson
-from .partial_json.states import MAX_DIGITS
+from .partial_json.machine import number_of
 
 _decode = msgspec.json.Decoder().decode
 DEEPEST = 512
@@ -82,7 +82,8 @@ def _float_or_text(digits: str) -> float | str:
 
 
 def _int_or_text(digits: str) -> int | str:
-    return digits if len(digits) > MAX_DIGITS else int(digits)
+    number = number_of(digits)
+    return digits if number is None else number
 
 
 def to_bytes(value: Mapping[str, Any] | list[Any]) -> bytes:

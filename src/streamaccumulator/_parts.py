@@ -2,7 +2,7 @@
 
 A part's text is a run of at most `RUN` pieces that is folded into a block when it is full, or when a piece is wide; so
 appending costs the same however long the text is, and what is not yet folded is small. They are structs, so that what is
-being built can be saved (`_saving`). Only `accumulator` uses this.
+being built can be saved (`_building`). Only `accumulator` uses this.
 """
 
 from collections.abc import Callable
@@ -161,10 +161,17 @@ class BlockBuilder(Builder, eq=False, kw_only=True, tag="block"):
         return ProviderPart(self.kind, data, self.extra)
 
 
-EAGER = 4
-"""Ends of one call that are each judged at once; beyond that each would cost a parse of everything so far."""
+MOST_TELLINGS = 16
+"""How often a server may send the arguments of one call, and end it, before that is taken for an end with each delta."""
 
+_WHITE = " \t\n\r"
+"""White space, as JSON has it."""
 _BLANK = ("", "null")
+
+
+def is_blank(text: str) -> bool:
+    """Whether these arguments are none: nothing, white space, or a JSON null."""
+    return text.strip(_WHITE) in _BLANK
 
 
 def _equal(one: str, other: str) -> bool:
@@ -176,7 +183,11 @@ def _equal(one: str, other: str) -> bool:
 
 
 class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
-    """One call. Beside its text it keeps what tells a resent text from a broken one (`_document`)."""
+    """One call. Beside its text, which is all that came, it keeps what tells a resent text from a broken one (`_document`).
+
+    What a text is worth is found when somebody asks (`judged`), from the text and those marks alone: whoever asks, and how
+    often, changes nothing.
+    """
 
     id: str
     name: str | None
@@ -185,40 +196,59 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
     first: str = ""
     """The first non-empty delta."""
     last: str = ""
-    """The last one."""
+    """The last delta that was folded."""
     extends: bool = True
-    """Whether each so far restated the one before."""
-    endings: int = 0
-    """How often it has ended: a server may end it with each delta."""
+    """Whether each delta so far restated the one before."""
+    tellings: list[int] = []
+    """Where it went on after an end: the blocks there were. No more than MOST_TELLINGS and one."""
     ended: bool = False
-    resent: bool = False
-    """Whether the document is one of several that were sent."""
-    value: Any = None
-    problem: InvalidToolCallJson | None = None
-    judging: Any = None
-    """How to judge it (the caller's parser and the depth), while that is put off."""
+    dead: int = 0
+    """The characters there were when `fail_fast` gave it up, or 0. What comes after them is kept, and changes nothing."""
     handed: bool = False
     """Whether it was handed over, by `on_tool_call`."""
+
+    document: str | None = None
+    """Once judged: the one document among several tellings; None where that is all of the text."""
+    value: Any = None
+    blank: bool = False
+    """Whether there are no arguments."""
+    problem: InvalidToolCallJson | None = None
+    judging: Any = None
+    """How to judge it (the caller's parser and the depth), until somebody asks; None if that was done."""
     live: Any = None
-    """Its LiveArguments, once somebody has looked."""
-
-    def reopen(self) -> None:
-        """More is coming after all: what was judged no longer counts."""
-        self.ended = self.resent = False
-        self.value = self.problem = self.judging = None
-
-    def watch_resend(self, delta: str) -> None:
-        """Remember what tells whether a server sends the arguments more than once."""
-        if not self.last:
-            self.first = delta
-        elif self.extends and not delta.startswith(self.last):
-            self.extends = False
-        self.last = delta
+    """What follows it for whoever looks: LiveArguments or LiveText of `_live`, which stands on this module."""
 
     @property
-    def blank(self) -> bool:
-        """Whether there are no arguments: nothing, white space, or a JSON null."""
-        return self.text().strip() in _BLANK
+    def newest(self) -> str:
+        """The last non-empty delta."""
+        return self.run[-1] if self.run else self.last
+
+    @property
+    def raw(self) -> str:
+        """The text of the arguments: of several tellings, once judged, the one that counts."""
+        return self.text() if self.document is None else self.document
+
+    def fold(self) -> int:
+        self.last = self.newest
+        return Pieces.fold(self)
+
+    def end(self, parse_arguments: ParseArguments | None, max_depth: int) -> None:
+        """The arguments are whole."""
+        self.ended, self.judging = True, (parse_arguments, max_depth)
+
+    def reopen(self) -> None:
+        """More is coming after all: what was judged no longer counts. Its text is folded, as `end` came after a fold."""
+        if len(self.tellings) <= MOST_TELLINGS:
+            self.tellings.append(len(self.blocks))
+        self.ended = self.blank = False
+        self.value = self.problem = self.judging = self.document = None
+
+    def watch_resend(self, delta: str) -> None:
+        """While each delta restated the one before: whether the next one, not yet added, does."""
+        if not self.newest:
+            self.first = delta
+        elif not delta.startswith(self.newest):
+            self.extends = False
 
     def may_be_cut(self, open_at_the_end: bool) -> bool:
         """Whether these arguments, although they can be read, may be the beginning of what the model wanted to write.
@@ -230,39 +260,26 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
         number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         return self.blank or (open_at_the_end and number)
 
-    def end(self, parse_arguments: ParseArguments | None, max_depth: int) -> None:
-        """The arguments are whole. They are judged now; of a call that ends again and again, when somebody looks."""
-        self.endings += 1
-        if self.endings <= EAGER:
-            self.judge(parse_arguments, max_depth)
-        else:
-            self.ended, self.judging = True, (parse_arguments, max_depth)
-
     def judged(self) -> "CallBuilder":
-        """Itself, with what was put off done."""
+        """Itself; if it has ended, with the value of its arguments, or what is wrong with them."""
         if self.judging is not None:
-            judging, self.judging = self.judging, None
-            self.judge(*judging)
+            (parse_arguments, max_depth), self.judging = self.judging, None
+            if self.kind == "custom":
+                self.value = self.text()
+            else:
+                self._judge(parse_arguments, max_depth)
+            if not self.name and self.problem is None:
+                self.fail("the call never got a name", "unnamed")
         return self
 
-    def judge(self, parse_arguments: ParseArguments | None, max_depth: int) -> None:
-        """The arguments are whole: parse them once, and keep the value or what is wrong with them."""
-        self.ended = True
-        text = self.text()
-        if self.kind == "custom":
-            self.value = text
-        elif text.strip() in _BLANK:
-            self.value = {}
-        else:
-            self._parse(text, parse_arguments, max_depth)
-        if not self.name and self.problem is None:
-            self.fail("the call never got a name", "unnamed")
-
-    def _parse(self, text: str, parse_arguments: ParseArguments | None, max_depth: int) -> None:
+    def _judge(self, parse_arguments: ParseArguments | None, max_depth: int) -> None:
+        text = self.text()[: self.dead or None]
         document, self.value, fault = self._document(text)
-        self.resent = document is not text
-        self.run, self.blocks, self.torn = [], [document], False
-        if nests_deeper(document, max_depth):
+        self.document = None if document is text else document
+        self.blank = is_blank(document)
+        if self.blank:
+            self.value = {}
+        elif nests_deeper(document, max_depth):
             self.fail(f"nested deeper than {max_depth} levels (limit json_depth)", "malformed")
         elif parse_arguments is not None:
             try:
@@ -270,14 +287,14 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
             except Exception as raised:  # noqa: BLE001  # the caller's own parser: whatever it raises is its verdict
                 self.fail(f"parse_arguments raised {type(raised).__name__}: {raised}", "malformed")
         elif fault is not None:
-            self.fail(fault.message, "cut" if fault.cut else "malformed", fault.offset)
+            self.fail(fault.message, "cut" if fault.cut else "malformed", fault.offset, text)
 
     def _document(self, text: str) -> tuple[str, Any, JsonProblem | None]:
         """The one document among what was sent: all of it, or where that is no JSON, the one that a server resent."""
         try:
             return text, parse(text), None
         except JsonProblem as fault:
-            for document, _ in self.retold(text):
+            for document, _ in () if self.dead else self.retold(text):
                 try:
                     return document, parse(document), None
                 except JsonProblem:
@@ -287,23 +304,34 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
     def retold(self, text: str) -> list[tuple[str, bool]]:
         """What may be the one document in a text that is no JSON, as a server sent it more than once; and whether it is the
         newest delta alone."""
-        before = text[: len(text) - len(self.last)]
+        newest = self.newest
+        before = text[: len(text) - len(newest)]
         found = [(text[2:], False)] if self.first == "{}" else []
-        if before and (before.strip() == "{}" or before == self.last or self.extends or _equal(before, self.last)):
-            found.append((self.last, True))
+        if before and (before.strip(_WHITE) == "{}" or before == newest or self.extends or self._repeats(before, newest)):
+            found.append((newest, True))
         return found
 
-    def fail(self, message: str, cause: str, offset: int | None = None) -> None:
-        """This call is not to be made."""
-        self.ended = True
-        self.value = None
-        self.problem = InvalidToolCallJson(whole(self.id), self.name, whole(message), offset, self.text(), cause)
+    def _repeats(self, before: str, newest: str) -> bool:
+        """Whether everything before the newest delta says the same, in one telling or in several that had ended."""
+        if len(self.tellings) > MOST_TELLINGS:
+            return False
+        ends = [len("".join(self.blocks[:at])) for at in self.tellings]
+        starts = [0, *[end for end in ends if end < len(before)]]
+        tellings = [before[start:end] for start, end in zip(starts, [*starts[1:], len(before)], strict=True)]
+        return all(_equal(telling, newest) for telling in tellings)
+
+    def fail(self, message: str, cause: str, offset: int | None = None, text: str | None = None) -> InvalidToolCallJson:
+        """This call is not to be made. `text` is what was judged, where it is not all of it."""
+        self.ended, self.judging, self.value = True, None, None
+        text = self.raw if text is None else text
+        self.problem = InvalidToolCallJson(whole(self.id), self.name, whole(message), offset, text, cause)
+        return self.problem
 
     def build(self) -> ToolCall | None:
         self.judged()
         if not self.ended or self.problem is not None:
             return None
-        return ToolCall(whole(self.id), self.name or "", self.value, self.text(), whole(self.kind), self.minted, self.extra)
+        return ToolCall(whole(self.id), self.name or "", self.value, self.raw, whole(self.kind), self.minted, self.extra)
 
 
 AnyBuilder = TextBuilder | ReasoningBuilder | RefusalBuilder | CitationBuilder | MediaBuilder | BlockBuilder | CallBuilder

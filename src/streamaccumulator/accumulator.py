@@ -16,7 +16,7 @@ import msgspec
 from . import events as ev
 from ._building import Building, SavedBuilding
 from ._dump import read, write
-from ._live import LiveArguments, ToolCallView
+from ._live import LiveArguments, ToolCallView, is_cut_short
 from ._parts import (
     RUN,
     WIDE,
@@ -45,7 +45,7 @@ from .errors import (
     UnreadableDump,
 )
 from .limits import Limits
-from .messages import AssistantMessage, FinishReason, ToolCall, merge_into
+from .messages import AssistantMessage, FinishReason, Part, ToolCall, merge_into
 from .response import AccumulatedResponse, Diagnostic, own, unshared
 
 _ENDED_BY_BOUND = (FinishReason.LENGTH, FinishReason.CONTENT_FILTER)
@@ -120,7 +120,7 @@ class StreamAccumulator(Building):
             self._settle()
             self._final = self._look(final=True)
             self._deaf = True
-            self._hand_over_all()
+        self._hand_over_all()
         response = self._final
         if strict and (gravest := response.gravest_error) is not None:
             raise gravest.bound(response)
@@ -153,18 +153,17 @@ class StreamAccumulator(Building):
         except (LookupError, ValueError) as fault:
             raise UnreadableDump(f"the state in it cannot be read: {fault}") from fault
         for call in self._calls.values():
-            if not call.ended:
-                self._watch(call)
+            self._watch(call)
         if self._final is not None:  # the end may have said of a call what its text does not
-            errors = [error for error in self._final.errors if isinstance(error, InvalidToolCallJson)]
-            broken = [problem for problem in self._problems.values() if isinstance(problem, CallBuilder)]
-            for call, error in zip(broken, errors, strict=False):
-                call.value, call.problem = None, error
+            calls = {whole(call.id): call for call in self._calls.values()}
+            for error in self._final.errors:
+                if isinstance(error, InvalidToolCallJson):
+                    calls[error.call_id].fail(error.message, error.cause, error.offset, error.raw_arguments)
         return self
 
     def tool_call(self, id: str) -> ToolCallView:
         """A live view of one call. Raises KeyError if no call of that id has started."""
-        return ToolCallView(self._calls[id], self._limits.json_depth)
+        return ToolCallView(self._calls[id], self._limits.json_depth, self._is_unsure)
 
     @property
     def open_calls(self) -> tuple[str, ...]:
@@ -298,7 +297,8 @@ class StreamAccumulator(Building):
 
     def _call_name(self, event: ev.ToolCallName) -> None:
         if (call := self._known_call(event.id)) is not None and not call.name:
-            self._reopen(call)
+            if call.ended and not call.dead:
+                self._reopen(call)
             call.name = whole(event.name)
             self._spend(len(call.name))
 
@@ -313,11 +313,18 @@ class StreamAccumulator(Building):
         if not delta:
             return
         if call.ended:
+            if call.dead:
+                self._add(call, delta)
+                return
             self._reopen(call)
-        call.watch_resend(delta)
-        self._add(call, delta)
-        if call.size > self._limits.arguments_bytes:
-            self._hit("arguments_bytes", call.size)
+        run = call.run
+        if call.extends:
+            call.watch_resend(delta)
+        run.append(delta)  # as `_add` does, without the call
+        if len(run) >= RUN or len(delta) >= WIDE:
+            self._spend(call.fold())
+            if call.size > self._limits.arguments_bytes:
+                self._hit("arguments_bytes", call.size)
         if call.live is not None:
             fault = call.live.follow(call, delta)
             if fault is not None and self._early:
@@ -328,16 +335,13 @@ class StreamAccumulator(Building):
         if call is None or call.ended:
             return
         self._spend_rest(call)
-        call.end(self._parse, self._limits.json_depth)
-        if self._fail_fast or self._on_tool_call is not None:
-            call.judged()
-        if call.problem is None:
-            if not (call.blank and self._finish in _PERHAPS_CUT):  # whether blank text is all of it, only the finish reason says
-                self._hand_over(call)
+        if self._deaf:
             return
-        self._problem(call)
-        if self._fail_fast:
-            raise call.problem.bound(self.snapshot())
+        call.end(self._parse, self._limits.json_depth)
+        self._problem(call)  # if it is one: that is found when somebody asks
+        if self._fail_fast and (problem := call.judged().problem) is not None:
+            raise problem.bound(self.snapshot())
+        self._hand_over(call)
 
     def _watch(self, call: CallBuilder) -> None:
         """With `fail_fast`, read the arguments as they come."""
@@ -346,19 +350,26 @@ class StreamAccumulator(Building):
 
     def _give_up(self, call: CallBuilder, fault: JsonProblem) -> None:
         """These arguments can no longer become JSON, whatever follows."""
-        call.fail(fault.message, "malformed", fault.offset)
+        call.dead = len(call.text())
+        problem = call.fail(fault.message, "malformed", fault.offset)
         self._problem(call)
-        if call.problem is not None:
-            raise call.problem.bound(self.snapshot())
+        raise problem.bound(self.snapshot())
+
+    def _is_unsure(self, call: CallBuilder) -> bool:
+        """Whether a call that has ended has no arguments, and no finish reason says yet that this was all of them."""
+        return self._final is None and self._finish in _PERHAPS_CUT and call.judged().blank
 
     def _hand_over(self, call: CallBuilder) -> None:
-        if self._on_tool_call is None or call.handed or (made := call.build()) is None:
+        """Give a call that is sure to be whole to `on_tool_call`, unless it was before."""
+        if self._on_tool_call is None or call.handed or not call.ended or is_cut_short(call):
+            return
+        made = call.build()
+        if made is None or self._is_unsure(call):
             return
         call.handed = True
         self._on_tool_call(own(made))
 
     def _hand_over_all(self) -> None:
-        """Each call that has ended and was not handed over before."""
         if self._on_tool_call is not None:
             for call in list(self._calls.values()):
                 self._hand_over(call)
@@ -443,16 +454,15 @@ class StreamAccumulator(Building):
             odd = self._notes.get("other_protocol")
             self._problem(Truncated(message=odd.message if odd is not None else ""))
         for call in self._calls.values():
-            open_at_the_end = not call.judged().ended
+            open_at_the_end = not call.ended
             being_written = (call is self._current or open_at_the_end) and (not finished or self._finish in _ENDED_BY_BOUND)
             if open_at_the_end and finished:
-                call.judge(self._parse, self._limits.json_depth)
+                call.end(self._parse, self._limits.json_depth)
             elif open_at_the_end:
                 call.fail("the stream ended before the call did", "cut")
-            if being_written and call.problem is None and call.may_be_cut(open_at_the_end):
+            if being_written and call.judged().problem is None and call.may_be_cut(open_at_the_end):
                 call.fail("the model was stopped while it wrote this call", "cut")
-            if call.problem is not None:
-                self._problem(call)
+            self._problem(call)
 
     def _spend_rest(self, part: Builder) -> None:
         """Count what a part has not folded yet."""
@@ -462,9 +472,14 @@ class StreamAccumulator(Building):
         if isinstance(part, CallBuilder) and part.size > self._limits.arguments_bytes:
             self._hit("arguments_bytes", part.size)
 
+    def _part_as_it_stands(self, builder: Builder, final: bool) -> Part | None:
+        if not final and isinstance(builder, CallBuilder) and builder.ended and self._is_unsure(builder):
+            return None
+        return builder.build()
+
     def _look(self, final: bool) -> AccumulatedResponse:
         """The response as it stands; changes nothing."""
-        parts = tuple([part for builder in self._parts if (part := builder.build()) is not None])
+        parts = tuple([part for builder in self._parts if (part := self._part_as_it_stands(builder, final)) is not None])
         errors = tuple(
             [
                 error
@@ -475,7 +490,7 @@ class StreamAccumulator(Building):
         )
         notes = dict(self._notes)
         for call in self._calls.values():
-            if call.resent:
+            if call.document is not None:
                 count = notes["resent_arguments"].count + 1 if "resent_arguments" in notes else 1
                 notes["resent_arguments"] = Diagnostic("resent_arguments", _RESENT, whole(call.id), count)
         reason = self._finish

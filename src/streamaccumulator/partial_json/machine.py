@@ -6,6 +6,7 @@ Between tokens, a state says which character may come next and what it does; wit
 
 import json
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -124,8 +125,9 @@ class Machine:
         found = repr(text[at]) if text[at].isprintable() else f"U+{ord(text[at]):04X}"
         return self._refuse(text, at, f"{found} where {expected} belongs")
 
-    def _refuse(self, text: str, at: int, message: str) -> int:
-        self.problem = JsonProblem(message, self._offset + _size(text[:at]), False)
+    def _refuse(self, text: str, at: int, message: str, back: int = 0) -> int:
+        """What was read is no JSON, or from `back` bytes before here."""
+        self.problem = JsonProblem(message, self._offset + _size(text[:at]) - back, False)
         self._plain = None
         return at
 
@@ -209,8 +211,7 @@ class Machine:
         if text[at] != "\\":
             return self._fail(text, at, "no bare control character")
         begun = ESCAPE_BEGUN.match(text, at)
-        if begun is None:  # for the type checker: a backslash matches
-            return at
+        assert begun is not None  # a backslash matches
         if begun.end() < len(text):
             return self._fail(text, begun.end(), "the rest of an escape")
         self._held = begun[0]
@@ -229,7 +230,7 @@ class Machine:
             self._text.append(text)
         if not self._in_key:
             self._plain = self._text if not self._half else None
-            if self._log is not None:
+            if text and self._log is not None:
                 self._untold.append(text)
         if len(self._text) >= self._fold_at:
             self._fold()
@@ -292,15 +293,12 @@ class Machine:
 
     def _end_number(self, text: str, at: int) -> int:
         digits = "".join(self._text)
-        if self._number.integer:
-            if len(digits) > MAX_DIGITS:
-                return self._refuse(text, at, f"an integer has more than {MAX_DIGITS} digits")
-            self._scalar(int(digits))
-        else:
-            value = float(digits)
-            if math.isinf(value):
-                return self._refuse(text, at, "a number is out of range")
-            self._scalar(value)
+        value = number_of(digits) if self._number.integer else float(digits)
+        if value is None:
+            return self._refuse(text, at, f"an integer has more than {most_digits()} digits", len(digits))
+        if isinstance(value, float) and math.isinf(value):
+            return self._refuse(text, at, "a number is out of range", len(digits))
+        self._scalar(value)
         return at
 
     def open_word(self, text: str, at: int) -> int:
@@ -322,6 +320,16 @@ class Machine:
         if not word.rest:
             self._scalar(word.value)
         return at
+
+
+def most_digits() -> int:
+    """Digits of an integer that are read: MAX_DIGITS, or what this process allows if that is fewer."""
+    return min(MAX_DIGITS, sys.get_int_max_str_digits() or MAX_DIGITS)
+
+
+def number_of(digits: str) -> int | None:
+    """An integer; None if it is longer than is read."""
+    return int(digits) if len(digits.removeprefix("-")) <= most_digits() else None
 
 
 def put(box: Any, key: str | int, value: Any) -> None:

@@ -25,7 +25,7 @@ class PartialJson(Machine):
     def feed(self, text: str) -> None:
         """The next piece, of any length. After a `problem` nothing more is read."""
         plain = self._plain
-        if plain is not None and text.isprintable() and '"' not in text and "\\" not in text:
+        if plain is not None and text and text.isprintable() and '"' not in text and "\\" not in text:
             plain.append(text)
             self._offset += len(text) if text.isascii() else len(text.encode())
             if self._log is not None:
@@ -81,6 +81,11 @@ class PartialJson(Machine):
             return None
         within = self._token is not None and not self._in_key
         return tuple(self._path if within or not self._boxes else self._path[:-1])
+
+    @property
+    def within(self) -> bool:
+        """Whether an object or a list is open."""
+        return bool(self._boxes)
 
     @property
     def complete(self) -> bool:
