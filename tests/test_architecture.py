@@ -36,8 +36,9 @@ ARROWS: dict[str, set[str]] = {
     "_words": {"protocols", "framing", "_json", "errors"},
     "think_tags": {"_record", "events"},
     "timings": {"_record", "events", "messages"},
-    "_typed": {"_json", "errors", "response"},
-    "_growing": {"_typed", "accumulator", "events", "partial_json"},
+    "_typed": {"_json", "errors", "messages", "response"},
+    "_views": {"_typed"},
+    "_growing": {"_views", "accumulator", "events", "partial_json"},
     "_otel": {"messages", "response", "timings"},  # the last two for types only
     "_sinks": {"protocols", "think_tags", "events"},
     "_stream_decoder": {"_sinks", "think_tags", "protocols", "framing", "_dump", "_words", *FOUNDATION},

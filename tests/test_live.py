@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -305,7 +306,7 @@ def test_the_drivers_hand_calls_over() -> None:
 
 # ---- Whoever looks, and how often, changes nothing.
 
-LOOKS = {
+LOOKS: dict[str, tuple[dict[str, Any], Callable[[StreamAccumulator], object]]] = {
     "nobody": ({}, lambda accumulator: None),
     "snapshot": ({}, lambda accumulator: accumulator.snapshot()),
     "state": ({}, lambda accumulator: accumulator.tool_call("c1").state),

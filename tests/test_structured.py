@@ -2,17 +2,29 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import date
 from itertools import pairwise
-from typing import Any, Generic, Optional, TypedDict, TypeVar
+from typing import Any, Generic, NamedTuple, NewType, Optional, TypedDict, TypeVar
 
 import msgspec
 import pydantic
 import pytest
 
-from streamaccumulator import AsyncChatStream, ChatStream, StructuredOutputError, ToolCall, accumulate
+from streamaccumulator import (
+    AsyncChatStream,
+    ChatStream,
+    ChatStreamEvent,
+    Finish,
+    FinishReason,
+    StructuredOutputError,
+    TextDelta,
+    ToolCall,
+    ToolCallArgumentDelta,
+    accumulate,
+)
+from streamaccumulator.events import encode_event
 
 from .wire import call, delta, finish
 
@@ -257,3 +269,234 @@ class Box(msgspec.Struct, Generic[T]):
 
 def test_a_generic_type_is_validated() -> None:
     assert accumulate(as_text('{"content": 1}')).parse(Box[int]).content == 1
+
+
+# ---- Types of other libraries within one another, strictness, and where a fault is.
+
+
+@pydantic.dataclasses.dataclass
+class Checked:
+    n: int = pydantic.Field(gt=0)
+    names: list[str] = pydantic.Field(default_factory=list)
+    said: str = pydantic.Field(default="d", alias="Said")
+
+
+class Strict(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(strict=True)
+    when: date
+    pair: tuple[int, int]
+
+
+class HasModels(msgspec.Struct):
+    lines: list[LineModel]
+    by_name: dict[str, LineModel] = {}
+    best: LineModel | None = None
+
+
+@dataclass
+class DataWithModels:
+    lines: list[LineModel]
+
+
+def test_a_dataclass_of_pydantic_is_validated_as_one() -> None:
+    assert accumulate(as_text('{"n": 1, "Said": "x"}')).parse(Checked) == Checked(n=1, Said="x")
+    with pytest.raises(StructuredOutputError, match=r"at \$\.n: "):
+        accumulate(as_text('{"n": -1}')).parse(Checked)
+    shown = first(Checked, '{"n": -1, "Said": "so fa')
+    assert (shown.n, shown.names, shown.said) == (-1, [], "so fa")
+
+
+def test_a_strict_model_reads_json_as_json() -> None:
+    assert accumulate(as_text('{"when": "2024-01-01", "pair": [1, 2]}')).parse(Strict).when == date(2024, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "path"),
+    [
+        (list[LineModel], '[{"name": "tea", "price": "x"}]', "$[0].price"),
+        (LineModel | None, '{"name": "tea", "price": "x"}', "$.price"),
+        (LineModel | LineData, '{"name": "tea"}', None),
+        (HasModels, '{"lines": [{"name": "tea", "price": "x"}]}', "$.lines[0].price"),
+        (DataWithModels, '{"lines": [{"name": "tea", "price": "x"}]}', "$.lines[0].price"),
+        (dict[str, LineModel], '{"a.b": {"name": "tea", "price": "x"}}', "$['a.b'].price"),
+        (Line, '{"name": "tea"}', "$.price"),
+        (LineModel, '{"name": "tea"}', "$.price"),
+    ],
+)
+def test_models_stand_anywhere_and_the_fault_is_named_there(kind: Any, text: str, path: str | None) -> None:
+    right = text.replace('"x"', "1").replace('"tea"}', '"tea", "price": 1}')
+    assert accumulate(as_text(right)).parse(kind) is not None
+    with pytest.raises(StructuredOutputError) as caught:
+        accumulate(as_text(text)).parse(kind)
+    assert path is None or caught.value.path == path
+
+
+def test_a_dataclass_of_pydantic_within_a_struct_is_refused_rather_than_left_unchecked() -> None:
+    class Mixed(msgspec.Struct):
+        one: Checked
+
+    with pytest.raises(TypeError, match="nobody would validate"):
+        accumulate(as_text("{}")).parse(Mixed)
+
+
+class Quoting(msgspec.Struct):
+    said: str
+
+    def __post_init__(self) -> None:
+        raise ValueError(self.said)
+
+
+class Within(msgspec.Struct):
+    one: Quoting
+
+
+def test_no_output_can_forge_the_path() -> None:
+    for kind, text, path in (
+        (Quoting, '{"said": "z - at `$.hacked`"}', "$"),
+        (Within, '{"one": {"said": "z - at `$.hacked`"}}', "$.one"),
+    ):
+        with pytest.raises(StructuredOutputError) as caught:
+            accumulate(as_text(text)).parse(kind)
+        assert (caught.value.path, caught.value.message) == (path, "z - at `$.hacked`")
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_a_number_that_may_go_on_is_no_output(reason: str) -> None:
+    response = accumulate(delta(content="12") + finish(reason))
+    with pytest.raises(StructuredOutputError, match="may have gone on"):
+        response.parse(int)
+    assert accumulate(as_text("12")).parse(int) == 12
+    assert accumulate(delta(content="[12]") + finish(reason)).parse(list[int]) == [12]
+
+
+# ---- Views, beyond the plain.
+
+
+def test_views_may_begin_in_the_middle_of_a_stream() -> None:
+    wire = [delta(content='{"done":'), delta(content=' {"done": true}}'), finish("stop")]
+    with ChatStream(wire) as stream:
+        next(event for event in stream if type(event).__name__ == "TextDelta")
+        assert list(stream.partial(dict)) == [{"done": {"done": True}}]
+    lines = [delta(content='[{"a": "x"}, '), delta(content='{"a": "y"}'), delta(content="]"), finish("stop")]
+    begun = ChatStream(lines[:1])
+    next(begun.partial(list))
+    assert list(ChatStream.load(begun.dump(), lines[1:]).partial(list))[-1] == [{"a": "x"}, {"a": "y"}]
+    calls = [call(0, "c1", "f", '{"a":'), call(0, arguments="[1"), call(0, arguments=",2]}"), finish("tool_calls")]
+    with ChatStream(calls) as stream:
+        next(event for event in stream if type(event).__name__ == "ToolCallArgumentDelta")
+        assert list(stream.partial(dict))[-1] == {"a": [1, 2]}
+
+
+def test_a_bare_number_is_shown_when_it_is_sure() -> None:
+    with ChatStream([delta(content="1"), delta(content="2"), finish("stop")]) as stream:
+        assert list(stream.partial(int)) == [12]
+
+
+def test_an_event_of_a_call_that_never_started_shows_nothing() -> None:
+    events: list[ChatStreamEvent] = [ToolCallArgumentDelta("nope", "{}"), TextDelta('{"a":1}'), Finish(FinishReason.STOP, "stop")]
+    with ChatStream([encode_event(event) + b"\n" for event in events], "events") as stream:
+        assert list(stream.partial(dict)) == [{"a": 1}]
+
+
+def test_a_call_named_late_is_shown_from_then_on() -> None:
+    wire = [call(0, "c1", None, '{"a":1,'), call(0, None, "bill", '"b":2}'), finish("tool_calls")]
+    with ChatStream(wire) as stream:
+        assert list(stream.partial(dict, tool="bill"))[-1] == {"a": 1, "b": 2}
+
+
+new_type: Callable[..., Any] = NewType  # mypy 2.4 fails inside on a NewType of a Struct
+
+
+class Pair(NamedTuple):
+    left: Line
+    right: int
+
+
+class Row(msgspec.Struct, array_like=True):
+    line: Line
+    n: int
+
+
+class Lines(pydantic.RootModel[list[LineModel]]):
+    pass
+
+
+class ByName(pydantic.RootModel[dict[str, LineModel]]):
+    pass
+
+
+class Aliased(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="allow", populate_by_name=True)
+    a: str = pydantic.Field(validation_alias=pydantic.AliasChoices("x", "y"))
+    b: str = "b"
+
+
+@dataclass
+class GenericData(Generic[T]):
+    items: list[T]
+
+
+class UnsetLines(msgspec.Struct):
+    lines: list[Line] | msgspec.UnsetType = msgspec.UNSET
+
+
+class Kinds(TypedDict):
+    box: Box[Line]
+    many: GenericData[Line]
+    pair: Pair
+    row: Row
+    lines: Lines
+    by_name: ByName
+    unset: UnsetLines
+    some: Collection[Line]
+
+
+def test_a_view_knows_every_way_to_name_a_type() -> None:
+    line = '{"name": "x"}'
+    shown = first(
+        Kinds,
+        f'{{"box": {{"content": {line}}}, "many": {{"items": [{line}]}}, "pair": [{line}], "row": [{line}, 1], '
+        f'"lines": [{line}], "by_name": {{"k": {line}}}, "unset": {{"lines": [{line}]}}, "some": [{line}], ',
+    )
+    found = [
+        shown["box"].content,
+        shown["many"].items[0],
+        first(new_type("Name", Line), line),
+        shown["pair"].left,
+        shown["row"].line,
+        shown["unset"].lines[0],
+        shown["some"][0],
+    ]
+    assert [(type(one), one.name, one.price) for one in found] == [(Line, "x", None)] * len(found)
+    assert (type(shown["box"]), type(shown["pair"]), shown["pair"].right, type(shown["row"])) == (Box, Pair, None, Row)
+    assert isinstance(shown["lines"].root[0], LineModel)
+    assert isinstance(shown["by_name"].root["k"], LineModel)
+    for text in ('{"x": "1", "other": 2}', '{"y": "1", "other": 2}', '{"a": "1", "other": 2}'):
+        model = first(Aliased, text)
+        assert (model.a, model.b, model.__pydantic_extra__, model.model_fields_set) == ("1", "b", {"other": 2}, {"a"})
+
+
+def test_a_view_runs_nothing_of_the_class() -> None:
+    class Watchful(pydantic.BaseModel):
+        a: str
+        b: int
+
+        def model_post_init(self, context: Any, /) -> None:
+            raise AssertionError("not to be called")
+
+    assert first(Watchful, '{"a": "x"').a == "x"
+
+
+def test_the_last_view_is_equal_to_the_output() -> None:
+    for kind in (Line, LineData, LineModel):
+        with ChatStream([as_text('{"name": "tea", "price": 2.5}', 4)]) as stream:
+            seen = list(stream.partial(kind))
+            assert (type(seen[-1]), seen[-1]) == (kind, stream.finalize().parse(kind))
+
+
+def test_the_views_of_what_has_ended_are_made_once() -> None:
+    wire = [delta(content=piece) for piece in ('[{"name": "a"}', ', {"name": "b"}', ', {"name": "c"')]
+    with ChatStream(wire) as stream:
+        seen = list(stream.partial(list[Line]))
+    assert [len(one) for one in seen] == [1, 2, 3]
+    assert seen[0][0] is seen[1][0] is seen[2][0]

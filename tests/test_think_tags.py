@@ -13,6 +13,8 @@ from streamaccumulator import (
     AsyncChatStream,
     ChatStream,
     ChatStreamEvent,
+    Citation,
+    Extra,
     Finish,
     PartEnd,
     ReasoningDelta,
@@ -81,10 +83,10 @@ def test_no_more_is_held_back_than_may_be_a_tag() -> None:
         ("<thi", []),
         ("nk", []),
         (">", []),
-        ("x", [ReasoningDelta("x")]),
+        ("x", [PartEnd(), ReasoningDelta("x", -1)]),
         ("</thin", []),
-        ("g", [ReasoningDelta("</thing")]),
-        ("</think>y", [PartEnd(), TextDelta("y")]),
+        ("g", [ReasoningDelta("</thing", -1)]),
+        ("</think>y", [PartEnd(-1), TextDelta("y", -2)]),
     ]:
         found.clear()
         stage(TextDelta(piece))
@@ -93,7 +95,7 @@ def test_no_more_is_held_back_than_may_be_a_tag() -> None:
 
 def test_what_stands_beside_the_text_does_not_tear_a_tag_and_other_parts_do() -> None:
     usage = Usage(TokenUsage(1, 2))
-    assert told("<thi", usage, "nk>x") == [usage, ReasoningDelta("x")]
+    assert told("<thi", usage, "nk>x") == [usage, ReasoningDelta("x", -1)]
     start = ToolCallStart("c1", "f")
     assert told("<thi", start, "nk>x") == [TextDelta("<thi"), start, TextDelta("nk>x")]
     assert told(TextDelta("<thi", 1), TextDelta("nk>x", 2)) == [TextDelta("<thi", 1), TextDelta("nk>x", 2)]
@@ -178,3 +180,101 @@ def test_saved_within_a_tag_it_goes_on() -> None:
 def test_other_protocols_have_it_too() -> None:
     wire = sse({"candidates": [{"content": {"role": "model", "parts": [{"text": "<think>s</think>t"}]}, "finishReason": "STOP"}]})
     assert accumulate(wire, "gemini", think_tags=TAGS).reasoning == "s"
+
+
+# ---- Each stretch is a part of its own, in every protocol.
+
+
+def parts_of(response: Any) -> list[tuple[str, str]]:
+    return [(type(part).__name__.removesuffix("Part"), part.text) for part in response.message.content]
+
+
+def gemini(*texts: str) -> list[bytes]:
+    chunks = [{"candidates": [{"content": {"role": "model", "parts": [{"text": text}]}}]} for text in texts]
+    return [*[sse(chunk) for chunk in chunks], sse({"candidates": [{"finishReason": "STOP"}]})]
+
+
+def claude(*texts: str) -> list[bytes]:
+    deltas = [{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}} for text in texts]
+    return [
+        sse({"type": "message_start", "message": {"id": "m1"}}),
+        sse({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+        *[sse(one) for one in deltas],
+        sse({"type": "content_block_stop", "index": 0}),
+        sse({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+        sse({"type": "message_stop"}),
+    ]
+
+
+def responses(*texts: str) -> list[bytes]:
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
+    return [
+        sse({"type": "response.created", "response": {"id": "r1"}}),
+        sse({"type": "response.output_item.added", "output_index": 0, "item": item}),
+        *[sse({"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "delta": text}) for text in texts],
+        sse({"type": "response.completed", "response": {"id": "r1", "status": "completed"}}),
+    ]
+
+
+def openai(*texts: str) -> list[bytes]:
+    return [*[delta(content=text) for text in texts], finish("stop")]
+
+
+each_wire = pytest.mark.parametrize("wire", [openai, claude, gemini, responses])
+
+
+@each_wire
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("<think>a</think>b<think>c</think>d", [("Reasoning", "a"), ("Text", "b"), ("Reasoning", "c"), ("Text", "d")]),
+        ("hi <think>a</think>b", [("Text", "hi "), ("Reasoning", "a"), ("Text", "b")]),
+        ("hello<think></think>world", [("Text", "helloworld")]),
+        ("<think>a</think>", [("Reasoning", "a")]),
+        ("a <thi", [("Text", "a <thi")]),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 99])
+def test_each_stretch_is_a_part_in_the_order_in_which_it_was_told(
+    wire: Any, text: str, parts: list[tuple[str, str]], size: int
+) -> None:
+    response = accumulate(wire(*[text[at : at + size] for at in range(0, len(text), size)]), think_tags=TAGS)
+    assert (parts_of(response), response.diagnostics, response.complete) == (parts, (), True)
+
+
+def test_what_is_said_of_a_text_waits_for_the_text() -> None:
+    response = accumulate(responses("<think>", "a</think>", "b"), think_tags=TAGS)
+    assert parts_of(response) == [("Reasoning", "a"), ("Text", "b")]
+    assert [part.extra for part in response.message.content] == [{}, {"id": "msg_1"}]
+    source = Citation({"url": "u"})
+    assert told("<thi", source, "s>") == [TextDelta("<this>"), source]
+    assert told(TextDelta("<think>a", 1), Extra(1, {"id": "m"}), PartEnd(1)) == [
+        ReasoningDelta("a", -1),
+        Extra(-1, {"id": "m"}),
+        PartEnd(-1),
+    ]
+    assert told(TextDelta("a<think>b</think>c", 1), Citation({}, 1))[-1] == Citation({}, -2)
+
+
+def test_a_stream_that_is_left_keeps_what_was_held_back() -> None:
+    with ChatStream([delta(content="a"), delta(content="b <"), delta(content="c")], think_tags=TAGS) as stream:
+        for event in stream:
+            if event == TextDelta("b "):
+                break
+    assert stream.finalize(strict=False).text == "ab <"
+
+
+def test_a_stage_saved_anywhere_goes_on_as_it_was() -> None:
+    wire = responses("<thi", "nk>a", "</think", ">", "b <", "think>c</think>d")
+    whole = accumulate(wire, think_tags=TAGS)
+    for cut in range(len(wire)):
+        decoder = StreamDecoder("openai-responses", think_tags=TAGS)
+        accumulator = StreamAccumulator()
+        for at, piece in enumerate(wire):
+            if at == cut:
+                decoder = StreamDecoder.load(decoder.dump())
+            for event in decoder.feed(piece):
+                accumulator.observe(event)
+        for event in decoder.close():
+            accumulator.observe(event)
+        assert accumulator.finalize() == whole

@@ -19,7 +19,7 @@ from streamaccumulator import (
     accumulate,
 )
 
-from .wire import chat, delta, finish
+from .wire import chat, delta, finish, sse
 
 
 class Clock:
@@ -180,3 +180,38 @@ def test_input_tokens_count_the_cached_ones() -> None:
         "gen_ai.usage.cache_creation.input_tokens": 5,
         "gen_ai.usage.reasoning.output_tokens": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "total", "includes", "output"), [(20, 40, True, 30), (20, 60, False, 50), (20, 99, True, 30), (0, 40, True, 30)]
+)
+def test_output_tokens_count_reasoning_however_the_provider_counts_it(
+    reasoning: int, total: int, includes: bool, output: int
+) -> None:
+    counts = {"prompt_tokens": 10, "completion_tokens": 30, "total_tokens": total}
+    usage = {**counts, "completion_tokens_details": {"reasoning_tokens": reasoning}}
+    found = accumulate([delta(content="a"), finish("stop"), sse({"id": "x1", "choices": [], "usage": usage})]).usage
+    assert found is not None
+    assert (found.output_includes_reasoning, found.output_total) == (includes, output)
+
+
+def test_gemini_counts_thoughts_beside_the_output() -> None:
+    counts = {"promptTokenCount": 10, "candidatesTokenCount": 5, "thoughtsTokenCount": 100}
+    candidate = {"content": {"role": "model", "parts": [{"text": "x"}]}, "finishReason": "STOP"}
+    found = accumulate([sse({"candidates": [candidate], "usageMetadata": counts})], "gemini")
+    attributes = found.otel_attributes()
+    assert (attributes["gen_ai.usage.output_tokens"], attributes["gen_ai.usage.reasoning.output_tokens"]) == (105, 100)
+
+
+def test_content_that_only_the_end_completes_is_timed_by_every_driver() -> None:
+    wire = [delta(content="hi").rstrip(b"\n")]
+    found = []
+    readers: list[Callable[[StreamTimings], AccumulatedResponse]] = [
+        lambda timings: ChatStream(wire, timings=timings).finalize(strict=False),
+        lambda timings: accumulate(wire, timings=timings, strict=False),
+    ]
+    for read in readers:
+        timings = StreamTimings(Clock())
+        assert read(timings).text == "hi"
+        found.append(timings.time_to_first_content)
+    assert found == [0.0, 0.0]

@@ -2,23 +2,29 @@
 
 from typing import Any, Generic, TypeVar
 
-from ._typed import view
+from ._views import Views
 from .accumulator import StreamAccumulator
-from .events import ChatStreamEvent, TextDelta, ToolCallArgumentDelta
+from .events import ChatStreamEvent, Finish, TextDelta, ToolCallArgumentDelta, ToolCallEnd, ToolCallName, ToolCallStart
 from .partial_json import PartialJson
 
 T = TypeVar("T")
 
+_OF_CALLS = ToolCallStart | ToolCallName | ToolCallArgumentDelta | ToolCallEnd
+
 
 class Growing(Generic[T]):
-    """What `partial` of a stream shows: after each event a new view, where it grew."""
+    """What `partial` of a stream shows: after each event a new view, where it grew. It may begin in the middle of the stream."""
 
     def __init__(self, accumulator: StreamAccumulator, kind: type[T], tool: str | None) -> None:
         self._accumulator = accumulator
         self._kind = kind
         self._tool = tool
         self._text = PartialJson()
+        self._text.feed(accumulator.snapshot().text)
         self._call: str | None = None
+        for id in accumulator.call_ids:
+            self._choose(id)
+        self._views = Views()
         self._newest: Any = None
 
     def after(self, event: ChatStreamEvent) -> T | None:
@@ -27,16 +33,22 @@ class Growing(Generic[T]):
         if value is None or value == self._newest:
             return None
         self._newest = value
-        shown: T = view(value, self._kind)
+        shown: T = self._views.of(value, self._kind)
         return shown
 
+    def _choose(self, id: str) -> None:
+        if self._call is None and id in self._accumulator.call_ids and self._tool in (None, self._accumulator.tool_call(id).name):
+            self._call = id
+
     def _value(self, event: ChatStreamEvent) -> Any:
-        if isinstance(event, ToolCallArgumentDelta):
-            call = self._accumulator.tool_call(event.id)
-            if self._call is None and self._tool in (None, call.name):
-                self._call = event.id
-            return call.arguments if event.id == self._call else None
-        if isinstance(event, TextDelta) and self._call is None and self._tool is None:
+        if isinstance(event, _OF_CALLS):
+            self._choose(event.id)
+        elif isinstance(event, TextDelta):
             self._text.feed(event.delta)
-            return self._text.value
-        return None
+        elif isinstance(event, Finish):
+            self._text.close()  # a bare number is whole now
+        else:
+            return None
+        if self._call is not None:
+            return self._accumulator.tool_call(self._call).arguments if getattr(event, "id", self._call) == self._call else None
+        return self._text.value if self._tool is None else None

@@ -25,7 +25,7 @@ OF_RESPONSE: dict[str, Callable[["AccumulatedResponse"], Value | None]] = {
 }
 OF_USAGE: dict[str, Callable[[TokenUsage], int | None]] = {
     "gen_ai.usage.input_tokens": lambda usage: usage.input_total,  # cached ones are to be counted in it
-    "gen_ai.usage.output_tokens": lambda usage: usage.output_tokens,
+    "gen_ai.usage.output_tokens": lambda usage: usage.output_total,  # and so is reasoning
     "gen_ai.usage.cache_read.input_tokens": lambda usage: usage.cache_read_tokens,
     "gen_ai.usage.cache_creation.input_tokens": lambda usage: usage.cache_write_tokens,
     "gen_ai.usage.reasoning.output_tokens": lambda usage: usage.reasoning_tokens,

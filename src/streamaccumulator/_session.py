@@ -53,31 +53,36 @@ class Session:
 
     def push(self, item: object) -> None:
         """The source gave something."""
-        if self._timings is None:
-            self.pending.extend(self.decoder.feed(item))
-            return
-        self._timings.chunk()
-        for event in self.decoder.feed(item):
-            self._timings.event(event)
-            self.pending.append(event)
+        if self._timings is not None:
+            self._timings.chunk()
+        self._queue(self.decoder.feed(item))
 
     def end(self) -> None:
         """The source ended."""
         self._stop()
-        self.pending.extend(self.decoder.close())
+        self._queue(self.decoder.close())
 
     def fail(self, failure: Exception) -> None:
         """The source raised."""
         self._stop()
         self.cause = failure
-        self.pending.extend(self.decoder.fail(*reason_of_failure(failure), _sources.provider_error_in(failure)))
+        self._queue(self.decoder.fail(*reason_of_failure(failure), _sources.provider_error_in(failure)))
 
     def leave(self) -> None:
         """The caller wants no more. Events not yet handed out were not observed, and are not now."""
         if not (self.ended and not self.pending) and not self.accumulator.stopped:
+            if not self.pending:
+                for event in self.decoder.leave():
+                    self.accumulator.observe(event)
             self.accumulator.observe(StreamBroken("cancelled", "the stream was left before its end"))
         self._stop()
         self.pending.clear()
+
+    def _queue(self, events: list[ChatStreamEvent]) -> None:
+        if self._timings is not None:
+            for event in events:
+                self._timings.event(event)
+        self.pending.extend(events)
 
     def _stop(self) -> None:
         """Nothing more is read."""

@@ -31,7 +31,6 @@ Frame = tuple[bytes, str, int]
 PATIENCE = 16
 """Payloads that are looked at before it is said that the protocol is not known, or is the one that was named."""
 
-
 _OWN = "own"
 """What a dump calls the framing that an outsider's protocol brings."""
 
@@ -131,7 +130,7 @@ class StreamDecoder:
         return self._taken()
 
     def feed_body(self, body: object) -> list[ChatStreamEvent]:
-        """The events of a whole, unstreamed body: bytes or text of one JSON document, a mapping, an SDK object."""
+        """The events of an unstreamed body: bytes or text of one JSON document, a mapping, an SDK object."""
         if isinstance(body, str | bytes | bytearray | memoryview):
             data = _bytes_of(body)
             if framing_of(data) is not SSEFramer:
@@ -241,8 +240,6 @@ class StreamDecoder:
     def close(self) -> list[ChatStreamEvent]:
         """The events that the end brings: a last frame without its end mark, and what was wrong with the whole."""
         self._flush()
-        for stage in self._stages.values():
-            stage.flush()
         if self._fed and not self._told and (self._decoder is None or self._decoder.silent):
             self._emit(Unreadable(0, looks_like(self._head, self._fed, self._content_type), self._head))
         return self._taken()
@@ -254,6 +251,12 @@ class StreamDecoder:
         """
         self._flush()
         self._emit(StreamBroken(reason, message) if error is None else stream_error(error))
+        return self._taken()
+
+    def leave(self) -> list[ChatStreamEvent]:
+        """The events that were held back, where nothing more is read: text that might have been the beginning of a tag."""
+        for stage in self._stages.values():
+            stage.flush()
         return self._taken()
 
     # ---- From bytes to frames to the decoder.
@@ -317,6 +320,8 @@ class StreamDecoder:
                 self._tell_unreadable()
         if self._decoder is not None:
             self._decoder.close()
+        for stage in self._stages.values():
+            stage.flush()
 
     def _undetected(self, data: bytes, event: str, offset: int) -> None:
         """A frame of the read in which the protocol became known, or of an earlier one."""

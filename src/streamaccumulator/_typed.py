@@ -1,41 +1,46 @@
-"""Values as types that somebody asked for: validated where they are whole, and as they stand where they still grow.
+"""Values as types that somebody asked for, validated.
 
-Types are dataclasses, msgspec Structs, TypedDicts, Pydantic models (by duck typing: `model_validate`, `model_construct`) and
-whatever else msgspec converts: https://jcristharif.com/msgspec/supported-types.html
+Types are dataclasses, msgspec Structs, TypedDicts, Pydantic models and dataclasses (by duck typing: no import of Pydantic is made
+here), and whatever else msgspec converts: https://jcristharif.com/msgspec/supported-types.html
 """
 
 import dataclasses
-import types
+import re
+import sys
 import typing
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from ._json import parse
+from ._json import parse, to_bytes
 from .errors import JsonProblem, StructuredOutputError
+from .messages import FinishReason
 
 if TYPE_CHECKING:
     from .response import AccumulatedResponse
 
 T = TypeVar("T")
+R = TypeVar("R")
+
+_PLACE = re.compile(r" - at `([^`]*)`\Z")
+_MISSING = re.compile(r"Object missing required field `([^`]*)`\Z")
 
 
 def validated(value: Any, kind: type[T]) -> T:
     """A JSON value as `kind`. Raises StructuredOutputError, which names the field, and TypeError for a type that is none."""
-    validate = getattr(kind, "model_validate", None)
-    if callable(validate):
-        try:
-            model: T = validate(value)
-        except ValueError as fault:
-            raise _of_pydantic(fault, kind) from fault
-        return model
+    validate = _validator_of(kind)
     try:
-        return msgspec.convert(value, kind, str_keys=True)
+        checked: T = (
+            validate(value) if validate is not None else msgspec.convert(value, kind, str_keys=True, dec_hook=_model_within)
+        )
     except msgspec.ValidationError as fault:
-        message, _, place = str(fault).partition(" - at `")
-        raise StructuredOutputError(name_of(kind), place.rstrip("`") or "$", message) from fault
+        raise _of_msgspec(fault, kind) from fault
+    except ValueError as fault:
+        path, message = _first_of(fault)
+        raise StructuredOutputError(name_of(kind), f"${path}", message) from fault
+    return checked
 
 
 def of_response(response: "AccumulatedResponse", kind: type[T], tool: str | None) -> T:
@@ -57,14 +62,10 @@ def of_response(response: "AccumulatedResponse", kind: type[T], tool: str | None
         if response.refusal:
             raise none(f"the model refused: {response.refusal}") from fault
         raise none(f"the text is no JSON, at byte {fault.offset}: {fault.message}") from fault
+    bounded = response.finish_reason in (FinishReason.LENGTH, FinishReason.CONTENT_FILTER)
+    if bounded and isinstance(value, int | float) and not isinstance(value, bool):
+        raise none(f"the model was stopped ({response.raw_finish_reason}) where the number may have gone on")
     return validated(value, kind)
-
-
-def _of_pydantic(fault: ValueError, kind: Any) -> StructuredOutputError:
-    details = getattr(fault, "errors", None)
-    first = details()[0] if callable(details) else {}
-    path = "".join([f"[{step}]" if isinstance(step, int) else f".{step}" for step in first.get("loc", ())])
-    return StructuredOutputError(name_of(kind), f"${path}", str(first.get("msg", fault)))
 
 
 def name_of(kind: Any) -> str:
@@ -72,107 +73,96 @@ def name_of(kind: Any) -> str:
     return getattr(kind, "__name__", str(kind))
 
 
-# ---- Growing: a view of what has come, without validation.
+# ---- Which validator a type has.
 
 
-def view(value: Any, kind: Any) -> Any:
-    """A growing JSON value in the shape of `kind`: what has not come is its default or None; nothing is checked or converted.
+def remembered(of: Callable[[Any], R]) -> Callable[[Any], R]:
+    """A function of a type, asked once for each of those used last; of an annotation that has no hash, each time."""
+    kept = lru_cache(maxsize=256)(of)
 
-    An object becomes an instance of the class that belongs there (its own `__init__` and validators do not run), a list a list
-    of what belongs in it; anything else is as it came.
-    """
-    kind = _plain(kind)
-    if isinstance(value, list):
-        return _list(value, kind)
-    if not isinstance(value, dict):
-        return value
-    if isinstance(get_origin(kind), type) and issubclass(get_origin(kind), Mapping):
-        of = (*get_args(kind), Any, Any)[1]
-        return {key: view(item, of) for key, item in value.items()}
-    make = _maker(kind) if isinstance(kind, type) else None
-    return make(value) if make is not None else value
+    def ask(kind: Any) -> R:
+        try:
+            hash(kind)
+        except TypeError:
+            return of(kind)
+        return kept(kind)
+
+    return ask
 
 
-def _list(value: list[Any], kind: Any) -> Any:
-    arguments = get_args(kind)
-    origin = get_origin(kind)
-    if not (isinstance(origin, type) and issubclass(origin, Sequence | set | frozenset) and arguments):
-        return value
-    if origin is tuple and Ellipsis not in arguments:
-        kinds = [*arguments, *[Any] * len(value)]
-        return [view(item, of) for item, of in zip(value, kinds, strict=False)]
-    return [view(item, arguments[0]) for item in value]
+def is_pydantic(kind: Any) -> bool:
+    """Whether a type is a model or a dataclass of Pydantic's."""
+    return isinstance(kind, type) and hasattr(kind, "__pydantic_validator__")
 
 
-def _plain(kind: Any) -> Any:
-    """The one type in an annotation: without Annotated, and without None beside it. Of several, none is chosen."""
-    while get_origin(kind) is typing.Annotated:
-        kind = get_args(kind)[0]
-    if get_origin(kind) in (Union, types.UnionType):
-        others = [one for one in get_args(kind) if one is not type(None)]
-        return _plain(others[0]) if len(others) == 1 else Any
-    return kind
+@remembered
+def _validator_of(kind: Any) -> Callable[[Any], Any] | None:
+    """What validates a type that is not msgspec's alone: as JSON where that can be, as strict models take other things only so."""
+    of_json = getattr(kind, "model_validate_json", None)
+    if callable(of_json):
+        return lambda value: of_json(to_bytes(value))
+    of_value = getattr(kind, "model_validate", None)
+    if callable(of_value):
+        return of_value  # type: ignore[no-any-return]  # whatever has a method of this name is taken at its word
+    within = list(_kinds_within(kind, set()))
+    if not any(is_pydantic(one) for one in within):
+        return None
+    if any(issubclass(one, msgspec.Struct) for one in within):
+        if any(is_pydantic(one) and dataclasses.is_dataclass(one) for one in within):
+            raise TypeError(f"{name_of(kind)} has a dataclass of Pydantic's within a Struct, which nobody would validate")
+        return None  # msgspec's, with the models within it
+    adapter = sys.modules["pydantic"].TypeAdapter(kind)
+    return lambda value: adapter.validate_json(to_bytes(value))
 
 
-Maker = Callable[[dict[str, Any]], Any]
+def _kinds_within(kind: Any, seen: set[Any]) -> Iterator[type]:
+    """All classes that an annotation names, and those of their fields."""
+    for one in get_args(kind):
+        yield from _kinds_within(one, seen)
+    kind = get_origin(kind) or kind
+    if not isinstance(kind, type) or kind in seen:
+        return
+    seen.add(kind)
+    yield kind
+    has_fields = dataclasses.is_dataclass(kind) or typing.is_typeddict(kind) or issubclass(kind, msgspec.Struct)
+    if has_fields and not is_pydantic(kind):
+        for hint in get_type_hints(kind).values():
+            yield from _kinds_within(hint, seen)
 
 
-@cache
-def _maker(kind: type) -> Maker | None:
-    """What makes an instance out of an object's members; None for a type that is no class of fields."""
-    if isinstance(getattr(kind, "model_fields", None), dict):
-        return _of_model(kind)
-    if dataclasses.is_dataclass(kind):
-        return _of_dataclass(kind)
-    if issubclass(kind, msgspec.Struct):
-        return _of_struct(kind)
-    if typing.is_typeddict(kind):
-        hints = get_type_hints(kind)
-        return lambda members: {key: view(value, hints.get(key, Any)) for key, value in members.items()}
-    return None
+def _model_within(kind: type, value: Any) -> Any:
+    """A model within a type of msgspec's."""
+    validate = _validator_of(kind)
+    if validate is None:
+        raise TypeError(f"{kind.__name__} is no type that can be asked for")
+    return validate(value)
 
 
-def _of_dataclass(kind: Any) -> Maker:
-    hints = get_type_hints(kind)
-
-    def make(members: dict[str, Any]) -> Any:
-        made = object.__new__(kind)
-        for field in dataclasses.fields(kind):
-            value = view(members[field.name], hints[field.name]) if field.name in members else _default(field)
-            object.__setattr__(made, field.name, value)
-        return made
-
-    return make
+# ---- Where a fault is.
 
 
-def _default(field: Any) -> Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return None if field.default is dataclasses.MISSING else field.default
+def _of_msgspec(fault: msgspec.ValidationError, kind: Any) -> StructuredOutputError:
+    """What msgspec tells in words: the fault, then its place. What a class of the caller's raised stands before, as it is."""
+    text, cause = str(fault), fault.__cause__
+    said = str(cause) if cause is not None else ""
+    place = _PLACE.search(text, len(said)) if text.startswith(said) else None
+    path, message = (place[1] if place is not None else "$"), text[: place.start() if place is not None else None]
+    if isinstance(cause, ValueError):
+        inner, message = _first_of(cause)
+        path += inner
+    elif cause is None and (missing := _MISSING.match(message)) is not None:
+        path += _step(missing[1])
+    return StructuredOutputError(name_of(kind), path, message)
 
 
-def _of_struct(kind: type[msgspec.Struct]) -> Maker:
-    hints = get_type_hints(kind)
-    names = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-    # A subclass, as a Struct can be made in no other way than by its `__init__`, which would call `__post_init__`.
-    quiet = msgspec.defstruct(
-        kind.__name__, [], bases=(kind,), namespace={"__post_init__": lambda self: None}, module=kind.__module__
-    )
-
-    def make(members: dict[str, Any]) -> Any:
-        given = {field.name: view(members[name], hints[field.name]) for name, field in names.items() if name in members}
-        missing = {field.name: None for field in names.values() if field.required and field.name not in given}
-        return quiet(**given, **missing)
-
-    return make
+def _first_of(fault: ValueError) -> tuple[str, str]:
+    """The path and the message of a model's first fault; of any other error its text."""
+    details = getattr(fault, "errors", None)
+    first = details()[0] if callable(details) else {}
+    return "".join([_step(step) for step in first.get("loc", ())]), str(first.get("msg", fault))
 
 
-def _of_model(kind: Any) -> Maker:
-    fields = {info.alias or name: (name, info) for name, info in kind.model_fields.items()}
-
-    def make(members: dict[str, Any]) -> Any:
-        given = {name: view(members[key], info.annotation) for key, (name, info) in fields.items() if key in members}
-        missing = {name: None for name, info in fields.values() if info.is_required() and name not in given}
-        return kind.model_construct(set(given), **missing, **given)
-
-    return make
+def _step(step: str | int) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if step.isidentifier() else f"[{step!r}]"

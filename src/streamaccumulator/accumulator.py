@@ -166,6 +166,11 @@ class StreamAccumulator(Building):
         return ToolCallView(self._calls[id], self._limits.json_depth, self._is_unsure)
 
     @property
+    def call_ids(self) -> tuple[str, ...]:
+        """The ids of all calls, in the order in which they started."""
+        return tuple(self._calls)
+
+    @property
     def open_calls(self) -> tuple[str, ...]:
         """The ids of the calls whose arguments have not ended, in the order in which they started."""
         return tuple([call.id for call in self._calls.values() if not call.ended])

@@ -47,6 +47,15 @@ class TokenUsage(Record, frozen=True):
     input_includes_cache: bool | None = None
     """Whether `input_tokens` already counts the cached ones: OpenAI's does, Anthropic's does not. None: not known."""
     raw: dict[str, Any] = {}
+    output_includes_reasoning: bool | None = None
+    """Whether `output_tokens` already counts `reasoning_tokens`: OpenAI's does, Gemini's does not. None: not known."""
+
+    @property
+    def output_total(self) -> int | None:
+        """All output tokens, reasoning included, however the provider counts them; None if output was not reported."""
+        if self.output_tokens is None or self.output_includes_reasoning is not False:
+            return self.output_tokens
+        return self.output_tokens + (self.reasoning_tokens or 0)
 
     @property
     def input_total(self) -> int | None:
@@ -56,23 +65,24 @@ class TokenUsage(Record, frozen=True):
         return self.input_tokens + (self.cache_read_tokens or 0) + (self.cache_write_tokens or 0)
 
     def __add__(self, other: "TokenUsage") -> "TokenUsage":
-        same = self.input_includes_cache == other.input_includes_cache
-        left, right = (self, other) if same else (self._with_cache_in_input(), other._with_cache_in_input())
+        same = all(getattr(self, name) == getattr(other, name) for name in WAYS)
+        left, right = (self, other) if same else (self._with_all_in_totals(), other._with_all_in_totals())
         counts: dict[str, Any] = {name: _add(getattr(left, name), getattr(right, name)) for name in COUNTS}
-        return TokenUsage(**counts, input_includes_cache=left.input_includes_cache)
+        return TokenUsage(**counts, **{name: getattr(left, name) for name in WAYS})
 
-    def _with_cache_in_input(self) -> "TokenUsage":
-        return msgspec.structs.replace(self, input_tokens=self.input_total, input_includes_cache=True)
+    def _with_all_in_totals(self) -> "TokenUsage":
+        changed = {"input_tokens": self.input_total, "output_tokens": self.output_total, **dict.fromkeys(WAYS, True)}
+        return msgspec.structs.replace(self, **changed)
 
     def merged(self, newer: "TokenUsage") -> "TokenUsage":
         """This usage with each field that `newer` reports in its place; a None of `newer` erases nothing."""
-        changed: dict[str, Any] = {
-            name: value for name in (*COUNTS, "input_includes_cache") if (value := getattr(newer, name)) is not None
-        }
+        changed: dict[str, Any] = {name: value for name in (*COUNTS, *WAYS) if (value := getattr(newer, name)) is not None}
         return msgspec.structs.replace(self, **changed, raw=merge_deeply(self.raw, newer.raw))
 
 
 COUNTS = ("input_tokens", "output_tokens", "total_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+WAYS = ("input_includes_cache", "output_includes_reasoning")
+"""How a provider counts."""
 
 
 def merge_into(own: dict[str, Any], new: Mapping[str, Any]) -> None:

@@ -74,11 +74,14 @@ class StreamTimings:
         return Gaps(len(gaps), math.fsum(gaps) / len(gaps), gaps[-1], gaps[math.ceil(0.95 * len(gaps)) - 1])
 
     def output_tokens_per_second(self, usage: TokenUsage | None) -> float | None:
-        """The provider's count of output tokens by the seconds from the first content to the end; None if either is not known."""
-        if usage is None or usage.output_tokens is None or self.time_to_first_content is None or self.total is None:
+        """The provider's count of output tokens, reasoning included, by the seconds from the first content to the end.
+
+        None if either is not known. Reasoning that was not shown is counted and its time is not: that makes it too high.
+        """
+        if usage is None or usage.output_total is None or self.time_to_first_content is None or self.total is None:
             return None
         seconds = self.total - self.time_to_first_content
-        return usage.output_tokens / seconds if seconds > 0 else None
+        return usage.output_total / seconds if seconds > 0 else None
 
     # ---- What a driver tells.
 

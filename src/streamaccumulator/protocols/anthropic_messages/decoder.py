@@ -149,7 +149,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         self.to_all(Started(message.id or None, message.model or None, message.provider or None))
         self._keep_unmodelled(MODELLED_IN_MESSAGE, raw, self._emits[0])
         if message.usage:
-            self.to_all(Usage(usage_of(message.usage, USAGE_PATHS, input_includes_cache=False)))
+            self.to_all(Usage(usage_of(message.usage, USAGE_PATHS, input_includes_cache=False, output_includes_reasoning=True)))
         content = message.content
         for block in [{"type": "text", "text": content}] if isinstance(content, str) else content or []:
             self._end_block(self._open(block))
@@ -171,7 +171,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         raw = self._untyped()
         self._start_if_lost()
         if chunk.usage:
-            self.to_all(Usage(usage_of(chunk.usage, USAGE_PATHS, input_includes_cache=False)))
+            self.to_all(Usage(usage_of(chunk.usage, USAGE_PATHS, input_includes_cache=False, output_includes_reasoning=True)))
         self._keep_unmodelled(MODELLED_IN_EVENT, raw, self._emits[0])
         delta = raw.get("delta")
         if isinstance(delta, Mapping):

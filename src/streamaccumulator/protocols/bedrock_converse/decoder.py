@@ -121,7 +121,7 @@ class BedrockConverseDecoder(Decoder[Chunk]):
 
     def _metadata(self, fields: Event, raw_key: str) -> None:
         if fields.usage:
-            self.to_all(Usage(usage_of(fields.usage, USAGE_PATHS, input_includes_cache=False)))
+            self.to_all(Usage(usage_of(fields.usage, USAGE_PATHS, input_includes_cache=False, output_includes_reasoning=True)))
         self._keep_unmodelled(MODELLED, self._raw(raw_key), self._emits[0])
         if raw_key:  # InvokeModel has its own metrics beside the event
             self._keep_unmodelled(frozenset({raw_key}), self._untyped(), self._emits[0])
@@ -220,7 +220,7 @@ class BedrockConverseDecoder(Decoder[Chunk]):
                 self._content(raw)
         self._keep_unmodelled(MODELLED, self._untyped(), self._emits[0])
         if chunk.usage:
-            self.to_all(Usage(usage_of(chunk.usage, USAGE_PATHS, input_includes_cache=False)))
+            self.to_all(Usage(usage_of(chunk.usage, USAGE_PATHS, input_includes_cache=False, output_includes_reasoning=True)))
         if chunk.stop_reason:
             self._finished(self._emits[0], FINISH_REASONS, chunk.stop_reason)
 

@@ -95,7 +95,9 @@ class GeminiDecoder(Decoder[Chunk]):
             self._candidate(candidate, at)
             plain = plain and candidate.finish_reason in NO_REASON
         if chunk.usage_metadata:
-            self.to_all(Usage(usage_of(chunk.usage_metadata, USAGE_PATHS, input_includes_cache=True)))
+            self.to_all(
+                Usage(usage_of(chunk.usage_metadata, USAGE_PATHS, input_includes_cache=True, output_includes_reasoning=False))
+            )
         if chunk.prompt_feedback:
             self._prompt_feedback(chunk.prompt_feedback)
         if not plain:

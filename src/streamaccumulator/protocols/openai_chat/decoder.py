@@ -108,9 +108,9 @@ class OpenAIChatDecoder(Decoder[Chunk]):
             if choice.finish_reason or choice.delta is None or choice.content_filter_results:
                 plain = False
             if choice.usage:
-                self.to_all(Usage(usage_of(choice.usage, USAGE_PATHS, input_includes_cache=True)))
+                self.to_all(Usage(usage_of(choice.usage, USAGE_PATHS, input_includes_cache=True, output_includes_reasoning=True)))
         if chunk.usage:
-            self.to_all(Usage(usage_of(chunk.usage, USAGE_PATHS, input_includes_cache=True)))
+            self.to_all(Usage(usage_of(chunk.usage, USAGE_PATHS, input_includes_cache=True, output_includes_reasoning=True)))
         if not plain or state.opened:
             self._beside_the_choices(chunk)
         if chunk.error or chunk.object == "error":
@@ -139,7 +139,7 @@ class OpenAIChatDecoder(Decoder[Chunk]):
     def _beside_the_choices(self, chunk: Chunk) -> None:
         """The keys that we do not model, read where a chunk is more than one more delta: the first, the last, the odd."""
         if chunk.x_groq is not None and chunk.x_groq.usage and not chunk.usage:
-            self.to_all(Usage(usage_of(chunk.x_groq.usage, USAGE_PATHS, input_includes_cache=True)))
+            self.to_all(Usage(usage_of(chunk.x_groq.usage, USAGE_PATHS, input_includes_cache=True, output_includes_reasoning=True)))
         source = self._untyped()
         for emit in self._emits.values():
             self._keep_unmodelled(MODELLED if source.get("created") else MODELLED | {"created"}, source, emit)

@@ -242,7 +242,7 @@ class OpenAIResponsesDecoder(Decoder[Event]):
         if chunk.response is not None:
             self._keep_unmodelled(MODELLED, self._untyped(), emit)
         if usage := object_at(response, "usage"):
-            self.to_all(Usage(usage_of(dict(usage), USAGE_PATHS, input_includes_cache=True)))
+            self.to_all(Usage(usage_of(dict(usage), USAGE_PATHS, input_includes_cache=True, output_includes_reasoning=True)))
         self._finish(response, _STATUS_OF.get(chunk.type or "", "completed" if chunk.response is not None else ""))
 
     def _finish(self, response: Mapping[str, Any], told: str) -> None:
