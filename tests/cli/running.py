@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -46,12 +47,23 @@ def run(*arguments: str, stdin: bytes = b"", rich: bool = True, **changes: str) 
     return Ran(done.returncode, done.stdout, done.stderr.decode())
 
 
+def _hear_interrupts() -> None:
+    """What a shell starts in the background ignores interrupts, and so would whatever is started from there."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def started(*arguments: str, **changes: str) -> Iterator[subprocess.Popen[bytes]]:
     """The command with pipes to write to and read from while it runs; unbuffered, so that a piece is a piece."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        command(*arguments), stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, env=environment(**changes)
+        command(*arguments),
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        bufsize=0,
+        env=environment(**changes),
+        preexec_fn=None if sys.platform == "win32" else _hear_interrupts,
     ) as process:
         guard = threading.Timer(PATIENCE, process.kill)
         guard.start()
