@@ -194,9 +194,9 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
     kind: str
     minted: bool
     first: str = ""
-    """The first non-empty delta."""
+    """The first delta that is more than white space."""
     last: str = ""
-    """The last delta that was folded."""
+    """The last such that was folded."""
     extends: bool = True
     """Whether each delta so far restated the one before."""
     tellings: list[int] = []
@@ -220,8 +220,8 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
 
     @property
     def newest(self) -> str:
-        """The last non-empty delta."""
-        return self.run[-1] if self.run else self.last
+        """The last delta that is more than white space."""
+        return next((delta for delta in reversed(self.run) if delta.strip(_WHITE)), self.last)
 
     @property
     def raw(self) -> str:
@@ -305,8 +305,8 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
         """What may be the one document in a text that is no JSON, as a server sent it more than once; and whether it is the
         newest delta alone."""
         newest = self.newest
-        before = text[: len(text) - len(newest)]
-        found = [(text[2:], False)] if self.first == "{}" else []
+        before = text.rstrip(_WHITE).removesuffix(newest.rstrip(_WHITE))
+        found = [(text.lstrip(_WHITE)[2:], False)] if self.first == "{}" else []
         if before and (before.strip(_WHITE) == "{}" or before == newest or self.extends or self._repeats(before, newest)):
             found.append((newest, True))
         return found
