@@ -516,3 +516,32 @@ def test_many_pieces_are_joined_in_order() -> None:
     pieces = [f"{at}," for at in range(5000)]
     response = fold([*[TextDelta(piece) for piece in pieces], STOP])
     assert response.text == "".join(pieces)
+
+
+def test_several_events_are_merged_as_they_would_be_one_by_one() -> None:
+    events: list[ChatStreamEvent] = [
+        ToolCallStart("c1", "f"),
+        *[ToolCallArgumentDelta("c1", piece) for piece in '{"a": 1}'],
+        TextDelta("x"),
+        ToolCallEnd("c1"),
+    ]
+    one, other = StreamAccumulator(), StreamAccumulator()
+    for event in events:
+        one.observe(event)
+    other.observe_all(events)
+    assert one.finalize(strict=False) == other.finalize(strict=False)
+    with pytest.raises(AccumulatorClosed):
+        other.observe_all([TextDelta("late")])
+
+
+def test_what_stands_before_the_event_that_raises_is_merged() -> None:
+    accumulator = StreamAccumulator(fail_fast=True)
+    with pytest.raises(InvalidToolCallJson):
+        accumulator.observe_all([TextDelta("a"), ToolCallStart("c1", "f"), ToolCallArgumentDelta("c1", "no"), TextDelta("b")])
+    assert accumulator.snapshot().text == "a"
+
+
+def test_nothing_is_merged_after_a_limit_was_hit() -> None:
+    accumulator = StreamAccumulator(limits=Limits(message_bytes=2000))
+    accumulator.observe_all([TextDelta("x" * 1500), TextDelta("y" * 1500), TextDelta("z" * 1500)])
+    assert accumulator.finalize(strict=False).text == "x" * 1500 + "y" * 1500

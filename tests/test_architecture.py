@@ -41,7 +41,8 @@ ARROWS: dict[str, set[str]] = {
     "_growing": {"_views", "accumulator", "events", "partial_json"},
     "_otel": {"messages", "response", "timings"},  # the last two for types only
     "_sinks": {"protocols", "think_tags", "events"},
-    "_stream_decoder": {"_sinks", "think_tags", "protocols", "framing", "_dump", "_words", *FOUNDATION},
+    "_stream_state": {"protocols", "think_tags", "events", "limits"},
+    "_stream_decoder": {"_stream_state", "_sinks", "think_tags", "protocols", "framing", "_dump", "_words", *FOUNDATION},
     "_sources": {"_log"},
     "_fold": {"timings", "_sinks", "think_tags", "_stream_decoder", "_sources", "_parts", "accumulator", "protocols", *FOUNDATION},
     "_tee": {"_sinks", "think_tags", "_fold", "_stream_decoder", "_sources", "accumulator", "protocols", *FOUNDATION},

@@ -3,6 +3,7 @@
 Only `stream` uses this.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from . import _sources
@@ -66,16 +67,23 @@ class Fold:
         self.accumulators: dict[int, StreamAccumulator] = {}
         sink = new_accumulator if every_choice else only_first(new_accumulator(0))
         self.decoder = StreamDecoder(
-            protocol, limits=limits, sink=sink, content_type=_sources.content_type_of(source), think_tags=think_tags
+            protocol,
+            limits=limits,
+            sink=sink,
+            content_type=_sources.content_type_of(source),
+            think_tags=think_tags,
+            bulk=self.accumulators[0].observe_all if timings is None and not every_choice else None,
         )
         self.cause: Exception | None = None
+        self.first = self.accumulators[0]
+        self.feed: Callable[[object], object] = self.decoder.feed if timings is None else self._timed_feed
 
     @property
     def stopped(self) -> bool:
         """Whether a limit was hit in every choice; one that hears no more costs nothing beside the others."""
-        return all(accumulator.stopped for accumulator in self.accumulators.values())
+        return self.first._deaf and all(accumulator.stopped for accumulator in self.accumulators.values())
 
-    def feed(self, item: object) -> None:
+    def _timed_feed(self, item: object) -> None:
         if self._timings is not None:
             self._timings.chunk()
         self.decoder.feed(item)
@@ -114,9 +122,10 @@ def _timed(emit: Emit, timings: StreamTimings) -> Emit:
 
 def read_all(source: Any, fold: Fold) -> None:
     items = _sources.read_sync(source)
+    feed, first = fold.feed, fold.first
     ended = False
     try:
-        while not fold.stopped:
+        while not (first._deaf and fold.stopped):
             try:
                 item = next(items)
             except StopIteration:
@@ -126,7 +135,7 @@ def read_all(source: Any, fold: Fold) -> None:
             except Exception as failure:  # noqa: BLE001  # whatever a client raises, the stream is broken; KeyboardInterrupt passes
                 fold.fail(failure)
                 break
-            fold.feed(item)
+            feed(item)
     finally:
         fold.left()
         if not ended:
@@ -135,9 +144,10 @@ def read_all(source: Any, fold: Fold) -> None:
 
 async def aread_all(source: Any, fold: Fold, idle_timeout: float | None = None) -> None:
     items = _sources.read_async(source, idle_timeout)
+    feed, first = fold.feed, fold.first
     ended = False
     try:
-        while not fold.stopped:
+        while not (first._deaf and fold.stopped):
             try:
                 item = await anext(items)
             except StopAsyncIteration:
@@ -147,7 +157,7 @@ async def aread_all(source: Any, fold: Fold, idle_timeout: float | None = None) 
             except Exception as failure:  # noqa: BLE001  # whatever a client raises, the stream is broken; CancelledError passes
                 fold.fail(failure)
                 break
-            fold.feed(item)
+            feed(item)
     finally:
         fold.left()
         if not ended:

@@ -12,7 +12,7 @@ from typing import Any, Never
 
 import msgspec
 
-from ._values import nests_deeper
+from ._values import depth_of, nests_deeper
 from .errors import JsonProblem
 from .partial_json import PartialJson
 from .partial_json.machine import number_of
@@ -49,13 +49,28 @@ def parse_payload(data: bytes) -> tuple[Any, str]:
 
     Bytes that are no UTF-8 become U+FFFD, numbers beyond any range stay text. Raises JsonProblem if it is no JSON.
     """
+    try:
+        value = _decode(data)
+    except (msgspec.MsgspecError, RecursionError):
+        return _tolerated(data)
+    if data.count(b"{") + data.count(b"[") > DEEPEST and depth_of(value) > DEEPEST:
+        raise _too_deep()
+    return value, ""
+
+
+def _too_deep() -> JsonProblem:
+    return JsonProblem("nested too deeply to read", None, False)
+
+
+def _tolerated(data: bytes) -> tuple[Any, str]:
+    """What a strict reader refuses."""
     odd = ""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as fault:
         text, odd = data.decode("utf-8", "replace"), f"invalid UTF-8 at byte {fault.start}; such bytes are now U+FFFD"
     if nests_deeper(text, DEEPEST):
-        raise JsonProblem("nested too deeply to read", None, False)
+        raise _too_deep()
     try:
         try:
             value = _tolerant(text)
@@ -66,7 +81,7 @@ def parse_payload(data: bytes) -> tuple[Any, str]:
     except json.JSONDecodeError as fault:
         raise JsonProblem(fault.msg.removesuffix(" at"), len(text[: fault.pos].encode("utf-8", "surrogatepass")), False) from None
     except RecursionError:
-        raise JsonProblem("nested too deeply to read", None, False) from None
+        raise _too_deep() from None
     except ValueError as fault:
         raise JsonProblem(str(fault), None, False) from None
     return value, odd

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ._json import parse
-from ._values import is_torn, mend, nests_deeper, whole
+from ._values import depth_of, is_torn, mend, nests_deeper, whole
 from .errors import InvalidToolCallJson, JsonProblem
 from .messages import CitationPart, MediaPart, Part, ProviderPart, ReasoningPart, RefusalPart, TextPart, ToolCall
 
@@ -279,7 +279,7 @@ class CallBuilder(Builder, eq=False, kw_only=True, tag="call"):
         self.blank = is_blank(document)
         if self.blank:
             self.value = {}
-        elif nests_deeper(document, max_depth):
+        elif nests_deeper(document, max_depth) if fault is not None else depth_of(self.value) > max_depth:
             self.fail(f"nested deeper than {max_depth} levels (limit json_depth)", "malformed")
         elif parse_arguments is not None:
             try:

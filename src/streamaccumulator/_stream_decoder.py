@@ -7,11 +7,10 @@ of bytes that held nothing. `stream` re-exports it.
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-import msgspec
-
 from ._dump import built, plain, read, write
 from ._json import parse_payload, to_bytes
 from ._sinks import only_first, staged, with_first
+from ._stream_state import Frame, SavedStreamDecoder
 from ._words import looks_like, seen
 from .errors import JsonProblem, UnreadableDump
 from .events import ChatStreamEvent, Notice, ProtocolUnknown, Started, StreamBroken, Unreadable
@@ -21,12 +20,12 @@ from .framing.json_array import JSONArrayFramer
 from .framing.sse import SSEFramer
 from .limits import Limits
 from .protocols import Decoder, Protocol, Sink, names, protocol_named, recognise
-from .protocols.decoder import FAULTS, HEAD, NO_LINE_ENDS, SavedDecoder, has_no_line_ends, stream_error, to_mapping
+from .protocols.decoder import FAULTS, HEAD, NO_LINE_ENDS, has_no_line_ends, stream_error, to_mapping
 from .protocols.surrogates import Emit
-from .think_tags import SavedThinkStage, ThinkStage, ThinkTags
+from .think_tags import ThinkStage, ThinkTags
 
-Frame = tuple[bytes, str, int]
-"""Data, event name and offset of a frame that waits until the protocol is known."""
+Bulk = Callable[[list[ChatStreamEvent]], object]
+"""Takes several events of choice 0 at once, as the sink's `emit` would take them one by one."""
 
 PATIENCE = 16
 """Payloads that are looked at before it is said that the protocol is not known, or is the one that was named."""
@@ -35,39 +34,13 @@ _OWN = "own"
 """What a dump calls the framing that an outsider's protocol brings."""
 
 
-class SavedStreamDecoder(msgspec.Struct, kw_only=True):
-    """A StreamDecoder as plain values."""
-
-    protocol: str
-    """Empty while it is not known."""
-    limits: Limits
-    content_type: str
-    early: list[Frame]
-    objects: bool
-    told: bool
-    given_up: bool
-    closing: bool
-    patience: int
-    named: str
-    faults: list[ChatStreamEvent]
-    framing: str
-    """Empty while it is not known."""
-    framer: Any
-    waiting: bytes
-    head: bytes
-    fed: int
-    decoder: SavedDecoder | None
-    think_tags: ThinkTags | None
-    think: dict[int, SavedThinkStage]
-
-
 class StreamDecoder:
     """The bytes (or parsed payloads) of one stream to its events, without I/O.
 
     `protocol` is a name (see `docs/protocols.md`), `auto` to find out from the first payloads, or a `Protocol`. How bytes are
     framed is seen from `content_type`, where the caller knows it and it says something, and from the first bytes. With
-    a `sink`, events go to `sink(choice)` and nothing is returned; without, those of choice 0 are returned, and a
-    Notice tells of others. With `think_tags` reasoning that stands in the text, between tags, is told as reasoning.
+    a `sink`, events go to `sink(choice)` and nothing is returned (several deltas of choice 0 at once to `bulk`, where it is
+    given: `StreamAccumulator.observe_all`, say); without, those of choice 0 are returned, and a Notice tells of others. With `think_tags` reasoning that stands in the text, between tags, is told as reasoning.
     Raises UnknownProtocol for a name that is none.
     """
 
@@ -79,6 +52,7 @@ class StreamDecoder:
         sink: Sink | None = None,
         content_type: str = "",
         think_tags: ThinkTags | None = None,
+        bulk: Bulk | None = None,
     ) -> None:
         self._limits = limits
         self._content_type = content_type
@@ -86,6 +60,7 @@ class StreamDecoder:
         self._think_tags = think_tags
         self._stages: dict[int, ThinkStage] = {}
         self._sink = sink or only_first(self._events.append)
+        self._bulk = None if think_tags is not None else bulk if sink is not None else self._events.extend
         if think_tags is not None:
             self._sink = staged(think_tags, self._sink, self._stages)
         self._protocol: Protocol | None = None
@@ -102,9 +77,9 @@ class StreamDecoder:
         self._waiting = b""  # bytes that do not yet tell their framing
         self._head = b""
         self._fed = 0
-        self._emit: Emit
         if isinstance(protocol, str) and protocol == "auto":
-            self._emit = first = self._sink(0)
+            first: Emit = self._sink(0)
+            self._emit = first
             self._sink = with_first(first, self._sink)
         else:
             chosen = protocol_named(protocol) if isinstance(protocol, str) else protocol
@@ -121,13 +96,13 @@ class StreamDecoder:
         Bytes may be cut anywhere, also inside a character; a `str` is taken as its UTF-8. Anything else is one payload
         that somebody parsed already: a mapping, an SDK object, a dataclass. Raises TypeError if it is none of these.
         """
-        if isinstance(item, bytes):
-            self._feed_bytes(item)
-        elif isinstance(item, str | bytearray | memoryview):
+        if item.__class__ is bytes and self._decoder is not None and not self._decoder.silent and self._framer is not None:
+            self._framer.feed(item)
+        elif isinstance(item, bytes | str | bytearray | memoryview):
             self._feed_bytes(_bytes_of(item))
         else:
             self._feed_value(item)
-        return self._taken()
+        return self._taken() if self._events else []
 
     def feed_body(self, body: object) -> list[ChatStreamEvent]:
         """The events of an unstreamed body: bytes or text of one JSON document, a mapping, an SDK object."""
@@ -269,26 +244,30 @@ class StreamDecoder:
         self._emit(event)
 
     def _taken(self) -> list[ChatStreamEvent]:
-        events = self._events
-        if not events:
-            return []
-        taken = events[:]
-        events.clear()
+        taken = self._events[:]
+        self._events.clear()
         return taken
 
     def _begin(self, protocol: Protocol) -> Decoder[Any]:
         self._protocol = protocol
         self._decoder = decoder = protocol.decoder(self._sink, self._limits)
         self._emit = decoder.to_all
+        decoder.bulk = self._bulk
         decoder.faults += self._faults
         decoder.at_end = self._closing
-        if self._framer is not None:
-            self._framer.on_frame = decoder.payload
+        self._connect()
         return decoder
 
+    def _connect(self) -> None:
+        """From now on frames go straight to the decoder."""
+        if self._framer is not None and self._decoder is not None:
+            self._framer.on_frame = self._decoder.payload
+            self._framer.on_run = self._decoder.run if self._decoder.plain_type is not None else None
+
     def _frame_by(self, framer: Callable[..., Framer]) -> Framer:
-        on_frame = self._undetected if self._decoder is None or self._named else self._decoder.payload
-        self._framer = found = framer(on_frame, self._tell, self._limits)
+        self._framer = found = framer(self._undetected, self._tell, self._limits)
+        if not self._named:
+            self._connect()
         return found
 
     def _feed_bytes(self, data: bytes) -> None:
@@ -359,8 +338,7 @@ class StreamDecoder:
         self._patience -= 1
         if found is not None or not self._patience:
             self._named = ""
-            if self._framer is not None and self._decoder is not None:
-                self._framer.on_frame = self._decoder.payload
+            self._connect()
 
     def _detect(self, frame: Frame, value: object, event: str) -> None:
         """Look at one more early payload; once the protocol is known, all of them are read."""

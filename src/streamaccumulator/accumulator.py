@@ -8,7 +8,7 @@ The rules of merging are the handlers below, one per event, listed in `_HANDLERS
 what a stream's end means is in `_settle`, how it all reads as a response in `_look`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import msgspec
@@ -105,6 +105,15 @@ class StreamAccumulator(Building):
         else:
             handler(self, event)
 
+    def observe_all(self, events: Iterable[ev.ChatStreamEvent]) -> None:
+        """Merge several events. Raises as `observe`, after it has merged those before the one that raises."""
+        for event in events:
+            handler = _HANDLERS.get(event.__class__)
+            if handler is None or self._deaf:
+                self.observe(event)
+            else:
+                handler(self, event)
+
     def snapshot(self) -> AccumulatedResponse:
         """The response so far: every ended call, no open one, never a Truncated. Costs one join and copy of what it shows."""
         return self._final if self._final is not None else unshared(self._look(final=False))
@@ -195,9 +204,13 @@ class StreamAccumulator(Building):
             part = self._part_of(TextBuilder, event.part, event.delta)
             if part is None:
                 return
-        if part.repeats >= 0 and part.watch_repeats(event.delta):
+        delta = event.delta
+        if part.repeats >= 0 and part.watch_repeats(delta):
             self._note("cumulative_text", "each delta repeats all text before it; they were joined as they came")
-        self._add(part, event.delta)
+        run = part.run
+        run.append(delta)  # as `_add` does, without the call
+        if len(run) >= RUN or len(delta) >= WIDE:
+            self._spend(part.fold())
 
     def _reasoning(self, event: ev.ReasoningDelta) -> None:
         part = self._current

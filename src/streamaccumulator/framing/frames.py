@@ -15,6 +15,12 @@ from ..limits import Limits
 OnFrame = Callable[[bytes, str, int], None]
 """Takes one frame: its payload, the name of its event (empty if the wire gives none), the offset of its first byte."""
 
+OnRun = Callable[[bytes, list[str]], bool]
+"""Takes the payloads of several frames at once, a line each, and the names of their events (empty if the wire gives none).
+
+Each payload begins with `{` and ends with `}`. Returns False, with nothing done, to be given them one by one.
+"""
+
 Emit = Callable[[ChatStreamEvent], None]
 
 
@@ -31,14 +37,16 @@ class FramerState(msgspec.Struct):
 class Framer:
     """Cuts a byte stream into frames for `on_frame`; what it notices goes to `emit`, in the order in which it comes.
 
-    After a frame passed the limit (`LimitHit`) it gives nothing more. `on_frame` may be replaced at any time.
+    After a frame passed the limit (`LimitHit`) it gives nothing more. `on_frame` may be replaced at any time, and `on_run`, for
+    which no framer has to have a use.
     """
 
-    __slots__ = ("_dead", "_emit", "_limit", "on_frame")
+    __slots__ = ("_dead", "_emit", "_limit", "on_frame", "on_run")
     state_type: ClassVar[type[FramerState]]
 
     def __init__(self, on_frame: OnFrame, emit: Emit, limits: Limits = Limits()) -> None:
         self.on_frame = on_frame
+        self.on_run: OnRun | None = None
         self._emit = emit
         self._limit = limits.frame_bytes
         self._dead = False

@@ -5,9 +5,12 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-
 The bytes may be cut anywhere, also inside a character or between CR and LF; the frames are the same. Lines end at LF,
 CR or CRLF and nowhere else. Work is linear in the bytes: nothing to the left of what was read is looked at again.
 
-Two paths give the same frames. `_read_lines` is the format, line by line. `_read_uniform` takes all frames of a read at
-once, in C calls, where they have one common shape: `data: ...` alone, or `event: ...` and `data: ...`, ended by LF LF.
+Several paths give the same frames. `_read_lines` is the format, line by line. `_read_run` takes the frames of a read at
+once, in C calls, as long as they have a common shape: an object in `data: ...` alone, or after `event: ...`, ended by LF LF.
+`feed` takes a read that is one such frame.
 """
+
+import re
 
 from ..events import Notice
 from ..limits import Limits
@@ -15,6 +18,10 @@ from .event_ids import EventIds
 from .frames import Emit, Framer, FramerState, OnFrame
 
 _BOM = b"\xef\xbb\xbf"
+RUN = 32768
+"""Bytes of whole frames that are taken at once: more would gain nothing."""
+_HEAD = re.compile(rb"(?:event: ([^\n]*)\n)?data: \{")
+_BETWEEN = re.compile(rb"\}\n\n(?:event: ([^\n]*)\n)?data: \{")
 
 
 class SSEState(FramerState):
@@ -43,6 +50,7 @@ class SSEFramer(Framer):
         "_data",
         "_data_bytes",
         "_event",
+        "_fresh",
         "_head",
         "_id",
         "_ids",
@@ -67,6 +75,7 @@ class SSEFramer(Framer):
         self._id: str | None = None  # the id that frame gives itself
         self._ids = EventIds()
         self._retry: int | None = None
+        self._fresh = False  # whether the next byte begins a frame, and nothing is in the way of taking that as it comes
 
     @property
     def last_event_id(self) -> str:
@@ -84,20 +93,44 @@ class SSEFramer(Framer):
         self._line.clear()
         self._data, self._data_bytes, self._event, self._id, self._busy = [], 0, "", None, False
         self._ids.resuming = True
+        self._fresh = False
 
     def feed(self, data: bytes) -> None:
         """Hand out the frames that these bytes complete."""
+        if self._fresh and data[:6] == b"data: " and data[-2:] == b"\n\n" and len(data) <= self._limit:
+            payload = data[6:-2]
+            if 10 not in payload and 13 not in payload:  # one frame, whole
+                offset = self._offset
+                self._offset = self._start = offset + len(data)
+                self.on_frame(payload, "", offset)
+                return
+        elif self._fresh and data[:7] == b"event: " and data[-2:] == b"\n\n" and len(data) <= self._limit:
+            name, separator, payload = data[7:-2].partition(b"\ndata: ")
+            if separator and 10 not in name and 10 not in payload and 13 not in data:
+                offset = self._offset
+                self._offset = self._start = offset + len(data)
+                self.on_frame(payload, name.decode("utf-8", "replace"), offset)
+                return
+        self._feed(data)
+
+    def _feed(self, data: bytes) -> None:
         if self._head is not None:
             data = self._without_bom(data)
-        if self._dead:
-            return
-        at = 0
+        if self._line and not self._busy and 10 in data:  # a frame begun: it is read with the others
+            data = bytes(self._line) + data
+            self._offset -= len(self._line)
+            self._line.clear()
+        at, length = 0, len(data)
         if self._busy or self._line or self._after_cr:
             at = self._read_lines(data, 0, stop_at_frame=True)
-        at = self._read_uniform(data, at)
-        if at < len(data):
-            self._read_lines(data, at)
-        self._offset += len(data)
+        if 13 in data:
+            at = self._read_lines(data, at)
+        while at < length and not self._dead:
+            taken = self._read_run(data, at)
+            at = at + taken if taken else self._read_lines(data, at, stop_at_frame=True)
+        if not self._dead:
+            self._offset += length
+        self._fresh = not (self._busy or self._line or self._after_cr or self._dead or self._head is not None)
 
     def close(self) -> None:
         """Hand out the frame left without its blank line, if there is one: it is kept, and told."""
@@ -125,35 +158,48 @@ class SSEFramer(Framer):
             self._start = self._offset
         return data
 
-    def _read_uniform(self, data: bytes, at: int) -> int:
-        """Whole frames from offset `at` on, if all of them have one common shape; returns how far it read.
+    def _read_run(self, data: bytes, at: int) -> int:
+        """Hand out the frames from offset `at` on that hold one object each, in lines of the common shapes; returns their bytes.
 
-        The counts of line ends and separators prove the shape for all frames at once, so that each costs one split.
+        What lies between two objects is split off: where no line end is left then, there was nothing else to read.
         """
-        end = data.rfind(b"\n\n", at)
-        if end < 0 or end - at > self._limit or b"\r" in data or self._dead:
-            return at
-        run = data[at:end]
-        lines = run.count(b"\n")
+        end = data.rfind(b"}\n\n", at, at + RUN)
+        head = _HEAD.match(data, at)
+        if head is None or not head.end() <= end <= at + self._limit - 3:
+            return 0
+        begun = data[head.end() : end]
+        objects = begun.split(b"}\n\n" + head[0])
+        names = [head[1]] * len(objects)
+        size = end + 3 - at
+        if 10 in b"".join(objects):  # frames of several names, or of another shape
+            cut = _BETWEEN.split(begun)
+            objects, names = cut[0::2], [head[1], *cut[1::2]]
+            whole = next((place for place, found in enumerate(objects) if 10 in found), len(objects))
+            if not whole:
+                return 0
+            objects, names = objects[:whole], names[:whole]
+            size = sum(map(_size, objects, names))
         offset = self._offset + at
-        if run.startswith(b"data: "):
-            payloads = run[6:].split(b"\n\ndata: ")
-            if lines != 2 * len(payloads) - 2:
-                return at
-            for payload in payloads:
-                self.on_frame(payload, "", offset)
-                offset += len(payload) + 8
-        elif run.startswith(b"event: "):
-            frames = [frame.partition(b"\ndata: ") for frame in run[7:].split(b"\n\nevent: ")]
-            if lines != 3 * len(frames) - 2 or not all(separator for _, separator, _ in frames):
-                return at
-            for name, _, payload in frames:
-                self.on_frame(payload, name.decode("utf-8", "replace"), offset)
-                offset += len(name) + len(payload) + 16
-        else:
-            return at
-        self._start = offset
-        return end + 2
+        self._start = offset + size
+        self._hand_out(objects, names, offset)
+        return size
+
+    def _hand_out(self, objects: list[bytes], names: list[bytes | None], offset: int) -> None:
+        """All at once; where that is refused in halves, down to the frame that is refused alone."""
+        events = [name.decode("utf-8", "replace") if name else "" for name in names] if any(names) else [""] * len(names)
+        told = 0  # the frame at `offset`
+        todo = [(0, len(objects))]
+        while todo:
+            start, stop = todo.pop()
+            if self.on_run is None or stop - start == 1 or "error" in events[start:stop]:
+                offset += sum(map(_size, objects[told:start], names[told:start]))
+                told = start
+                self.on_frame(b"{" + objects[start] + b"}", events[start], offset)
+                if stop - start > 1:
+                    todo.append((start + 1, stop))
+            elif not self.on_run(b"{" + b"}\n{".join(objects[start:stop]) + b"}", events[start:stop]):
+                middle = (start + stop) // 2
+                todo += [(middle, stop), (start, middle)]
 
     def _read_lines(self, data: bytes, at: int, *, stop_at_frame: bool = False) -> int:
         """The format itself, from offset `at` on; returns how far it read: to the end, or with `stop_at_frame` past one frame."""
@@ -241,3 +287,8 @@ class SSEFramer(Framer):
         self._data.clear()
         self._too_big()
         return False
+
+
+def _size(found: bytes, name: bytes | None) -> int:
+    """The bytes of a frame that `_read_run` found, of what stands between the braces."""
+    return len(found) + (10 if name is None else len(name) + 18)

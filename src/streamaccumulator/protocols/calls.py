@@ -62,6 +62,16 @@ class CallBook(msgspec.Struct):
             emit(Notice("late_id", "a call's id came after its start; the minted id stays", call.id))
         return at
 
+    def more(self, at: int | None, text: str) -> ToolCallArgumentDelta | None:
+        """The commonest fragment as its event: more text of an open call that has some. None, with nothing done: it is another."""
+        if at is None or not text:
+            return None
+        call = self.calls[at]
+        if call.ended or call.blank:
+            return None
+        self.latest = at
+        return ToolCallArgumentDelta(call.id, text)
+
     def open(self, emit: Emit, wire_id: str | None, name: str | None, kind: str = "function") -> int:
         """A new call, where the wire says itself that it is one."""
         wire_id, name = whole(wire_id or "") or None, name or None

@@ -44,6 +44,8 @@ def _count_at(raw: dict[str, Any], paths: tuple[tuple[str, ...], ...]) -> int | 
         value: Any = raw
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
+        if value is None:
+            continue
         if (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and value.isdecimal() and len(value) < 20):
             value = int(value)
         if isinstance(value, int) and not isinstance(value, bool):

@@ -8,22 +8,39 @@ from zlib import crc32
 
 import msgspec
 
+RUN = 64
+"""Pieces that are counted together: few are held, and each costs no more than to be put down."""
+
 
 class Sent(msgspec.Struct):
     """One text that grew, and may be sent again."""
 
     size: int = 0
-    """Bytes sent so far, as UTF-16."""
+    """Bytes counted so far, as UTF-16."""
     checksum: int = 0
+    run: list[str] = []
+    """The newest pieces, not counted yet."""
 
-    def more(self, delta: str) -> None:
-        """A piece was sent."""
-        data = delta.encode("utf-16-le", "surrogatepass")
+    def more(self, *deltas: str) -> None:
+        """Pieces were sent."""
+        self.run += deltas
+        if len(self.run) >= RUN:
+            self._count()
+
+    def _count(self) -> None:
+        data = "".join(self.run).encode("utf-16-le", "surrogatepass")
+        self.run.clear()
         self.size += len(data)
         self.checksum = crc32(data, self.checksum)
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything was sent."""
+        return bool(self.size or self.run)
+
     def missing(self, whole: str) -> str | None:
         """What `whole` adds to what was sent; None if it does not begin with what was sent."""
+        self._count()
         data = whole.encode("utf-16-le", "surrogatepass")
         if len(data) < self.size or crc32(data[: self.size]) != self.checksum:
             return None

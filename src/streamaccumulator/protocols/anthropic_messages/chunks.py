@@ -3,7 +3,7 @@
 https://docs.anthropic.com/en/api/messages-streaming
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -52,6 +52,28 @@ class Event(Wire, frozen=True, gc=False):
     model: str | None = None
     content: list[dict[str, Any]] | str | None = None
     stop_reason: str | None = None
+
+
+class PlainDelta(Wire, frozen=True, gc=False, kw_only=True):
+    type: Literal["text_delta", "input_json_delta", "thinking_delta"]
+    text: str | None = None
+    partial_json: str | None = None
+    thinking: str | None = None
+    signature: None = None
+    citation: None = None
+    stop_reason: None = None
+
+
+class PlainEvent(Wire, frozen=True, gc=False, kw_only=True):
+    """More of one block's text or input, and nothing else: where it says None another says something."""
+
+    type: Literal["content_block_delta"]
+    index: int
+    delta: PlainDelta
+    content_block: None = None
+    message: None = None
+    usage: None = None
+    error: None = None
 
 
 MODELLED_IN_MESSAGE = frozenset({"id", "type", "role", "model", "provider", "content", "stop_reason", "usage"})

@@ -4,7 +4,7 @@ Blocks go by their index on the wire and may overlap; each one that starts gets 
 used again is another part. A block is read by the type of its deltas, so one whose start was lost still opens.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ import msgspec
 from ..._json import to_bytes
 from ...events import (
     BlockDelta,
+    ChatStreamEvent,
     Citation,
     Extra,
     Notice,
@@ -37,6 +38,7 @@ from .chunks import (
     USAGE_PATHS,
     Event,
     Message,
+    PlainEvent,
 )
 
 
@@ -67,6 +69,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
     """See the module. One stream, one message."""
 
     chunk_type = Event
+    plain_type = PlainEvent
     state_type = State
     state: State
 
@@ -94,6 +97,28 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         if block.input is not None and block.call is not None:
             self._input(block, to_bytes(block.input).decode())
 
+    def _deltas(self, chunks: Sequence[PlainEvent | Event]) -> list[ChatStreamEvent] | None:
+        blocks, calls = self.state.blocks, self.state.calls
+        found: list[ChatStreamEvent] = []
+        for chunk in chunks:
+            delta, block = chunk.delta, blocks.get(chunk.index or 0)
+            if block is None or delta is None:
+                return None
+            if delta.type == "text_delta":
+                if not delta.text or block.begun is not None:
+                    return None
+                found.append(TextDelta(delta.text, block.part))
+            elif delta.type == "input_json_delta":
+                more = calls.more(block.call, delta.partial_json or "") if block.input is None else None
+                if more is None:
+                    return None
+                found.append(more)
+            elif delta.type == "thinking_delta" and delta.thinking:
+                found.append(ReasoningDelta(delta.thinking, block.part))
+            else:
+                return None
+        return found
+
     # ---- One reader per event of the wire.
 
     def _block_delta(self, chunk: Event) -> None:
@@ -104,17 +129,16 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         kind = delta.type if delta is not None else None
         if delta is None:
             return
-        if kind == "text_delta":
-            if delta.text:
-                if block.begun is not None:
-                    self._compare(block, delta.text)
-                self._emits[0](TextDelta(delta.text, block.part))
+        if kind == "text_delta" and delta.text and block.begun is not None:
+            self._compare(block, delta.text)
+        plain = self._deltas((chunk,))
+        if plain is not None:
+            self._emits[0](plain[0])
         elif kind == "input_json_delta":
             if delta.partial_json:
                 self._input(block, delta.partial_json)
-        elif kind == "thinking_delta":
-            if delta.thinking:
-                self._emits[0](ReasoningDelta(delta.thinking, block.part))
+        elif kind in ("text_delta", "thinking_delta"):
+            return  # an empty one
         elif kind == "signature_delta":
             if delta.signature:
                 self._emits[0](ReasoningSignature(delta.signature, block.part))

@@ -7,7 +7,7 @@ Cerebras, Ollama), `reasoning_text` (Copilot), `reasoning_details` (OpenRouter, 
 `x_groq.usage` (Groq), `choices[].usage` (Moonshot), `provider` (OpenRouter), `content_filter_results` (Azure).
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -64,34 +64,73 @@ class Choice(Wire, frozen=True, gc=False):
 
     index: int | None = None
     delta: Delta | None = None
+    logprobs: dict[str, Any] | None = None
+    finish_reason: str | None = None
     message: Delta | None = None
     text: str | None = None
-    finish_reason: str | None = None
-    logprobs: dict[str, Any] | None = None
     content_filter_results: dict[str, Any] | None = None
     usage: dict[str, Any] | None = None
     error: dict[str, Any] | str | None = None
 
 
-class Groq(Wire, frozen=True, gc=False):
-    """Where Groq once put its usage."""
-
-    usage: dict[str, Any] | None = None
-
-
 class Chunk(Wire, frozen=True, gc=False):
-    """One payload. `detail` and `message` are of bodies that are an error and nothing else."""
+    """One payload: what most of them have. What few have is looked up in those (`OpenAIChatDecoder._beside_the_choices`)."""
 
     id: str | None = None
     model: str | None = None
-    provider: str | None = None
-    object: str | None = None
     choices: list[Choice] | None = None
     usage: dict[str, Any] | None = None
-    x_groq: Groq | None = None
     error: dict[str, Any] | str | None = None
-    detail: str | list[Any] | dict[str, Any] | None = None
-    message: str | None = None
+
+
+class PlainFunction(Wire, frozen=True, gc=False, kw_only=True):
+    name: None = None
+    arguments: str
+
+
+class PlainCall(Wire, frozen=True, gc=False, kw_only=True):
+    index: int
+    id: None = None
+    type: str | None = None
+    function: PlainFunction
+    custom: None = None
+
+
+class PlainDelta(Wire, frozen=True, gc=False, kw_only=True):
+    content: str | None = None
+    tool_calls: list[PlainCall] | None = None
+    reasoning_content: None = None
+    reasoning: None = None
+    reasoning_text: None = None
+    reasoning_details: None = None
+    refusal: None = None
+    function_call: None = None
+    annotations: None = None
+    images: None = None
+    audio: None = None
+
+
+class PlainChoice(Wire, frozen=True, gc=False, kw_only=True):
+    index: Literal[0] | None = None
+    delta: PlainDelta
+    logprobs: None = None
+    finish_reason: None = None
+    content_filter_results: None = None
+    usage: None = None
+    error: None = None
+
+
+class PlainChunk(Wire, frozen=True, gc=False, kw_only=True):
+    """A chunk that holds more of a text or of a call, and nothing else: where it says None another says something.
+
+    The fields are in the order of the wire, in which they are found at once.
+    """
+
+    id: str | None = None
+    model: str | None = None
+    choices: list[PlainChoice]
+    usage: None = None
+    error: None = None
 
 
 MODELLED = frozenset({"id", "model", "provider", "object", "choices", "usage", "error", "obfuscation", "p"})

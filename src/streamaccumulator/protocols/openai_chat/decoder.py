@@ -4,12 +4,12 @@ Within one delta the channels are read in the order reasoning, content, refusal,
 servers put the last piece of text and the reason into one chunk.
 """
 
+from collections.abc import Sequence
 from typing import Any
-
-import msgspec
 
 from ...events import (
     BlockDelta,
+    ChatStreamEvent,
     Citation,
     Extra,
     LogProbs,
@@ -25,10 +25,9 @@ from ...events import (
     Usage,
 )
 from ...messages import FinishReason
-from ..calls import CallBook
 from ..counts import usage_of
-from ..decoder import Decoder, Parts, reason_of
-from ..raw import object_at, objects_at
+from ..decoder import Decoder, reason_of
+from ..raw import object_at, objects_at, text_at
 from ..surrogates import Emit
 from .chunks import (
     FINISH_REASONS,
@@ -42,53 +41,19 @@ from .chunks import (
     Chunk,
     Delta,
     Function,
+    PlainChunk,
     ToolCallDelta,
 )
+from .state import ChoiceState, DetailKey, State
 
 _BOUNDS = (FinishReason.LENGTH, FinishReason.CONTENT_FILTER)
-
-
-class DetailKey(msgspec.Struct):
-    """One logical block of OpenRouter's `reasoning_details`: its part, and the keys already told as extras."""
-
-    part: int
-    id: str | None = None
-    told: set[str] = set()
-
-
-class ChoiceState(Parts):
-    """What is remembered of one choice."""
-
-    calls: CallBook = msgspec.field(default_factory=CallBook)
-    reasoning: int | None = None
-    """The reasoning part that plain fields write to."""
-    details: dict[str, DetailKey] = {}
-    audio: int | None = None
-    reasoning_claimed: bool = False
-    """Whether a readable block of `reasoning_details` has that part."""
-    streamed: bool = False
-    """Whether content came in a delta."""
-    bounded: bool = False
-    """Whether a finish reason said that the model was stopped by a bound."""
-
-
-class State(msgspec.Struct):
-    """What is remembered of one stream."""
-
-    started: bool = False
-    id: str | None = None
-    model: str | None = None
-    known: Started = Started()
-    second_told: bool = False
-    choices: dict[int, ChoiceState] = {}
-    opened: list[tuple[int, int, int, str]] = []
-    """Calls that the chunk now being read opened: the place of the choice, of the call in it, its choice, and the id."""
 
 
 class OpenAIChatDecoder(Decoder[Chunk]):
     """See the module. One stream, any number of choices."""
 
     chunk_type = Chunk
+    plain_type = PlainChunk
     state_type = State
     state: State
 
@@ -96,27 +61,57 @@ class OpenAIChatDecoder(Decoder[Chunk]):
     def choices(self) -> set[int]:
         return set(self.state.choices)
 
+    def _deltas(self, chunks: Sequence[PlainChunk]) -> list[ChatStreamEvent] | None:
+        state = self.state
+        id, model, streams = state.id, state.model, state.streams
+        found: list[ChatStreamEvent] = []
+        for chunk in chunks:
+            if len(chunk.choices) != 1 or chunk.id != id or chunk.model != model:
+                return None
+            delta = chunk.choices[0].delta
+            calls = delta.tool_calls
+            if calls is None:
+                if not (streams and delta.content):
+                    return None
+                found.append(TextDelta(delta.content))
+            elif len(calls) != 1 or delta.content or 0 not in state.choices:
+                return None
+            else:
+                book = state.choices[0].calls
+                more = book.more(book.at_index.get(calls[0].index), calls[0].function.arguments)
+                if more is None:
+                    return None
+                found.append(more)
+        return found
+
     def _read(self, chunk: Chunk, event: str) -> None:
         state = self.state
-        choices = chunk.choices
-        plain = state.started and bool(choices)
-        state.opened.clear()
+        plain = state.started and bool(chunk.choices)
         if not state.started or chunk.id != state.id or chunk.model != state.model:
             self._identify(chunk)
-        for place, choice in enumerate(choices or ()):
+        for place, choice in enumerate(chunk.choices or ()):
             self._choice(choice, place)
             if choice.finish_reason or choice.delta is None or choice.content_filter_results:
                 plain = False
             if choice.usage:
-                self.to_all(Usage(usage_of(choice.usage, USAGE_PATHS, input_includes_cache=True, output_includes_reasoning=True)))
+                self._usage(choice.usage)
         if chunk.usage:
-            self.to_all(Usage(usage_of(chunk.usage, USAGE_PATHS, input_includes_cache=True, output_includes_reasoning=True)))
+            self._usage(chunk.usage)
         if not plain or state.opened:
             self._beside_the_choices(chunk)
-        if chunk.error or chunk.object == "error":
-            self._error(chunk.error or self._untyped())
-        elif choices is None and (chunk.detail or chunk.message):  # an HTTP error's body, read as a stream
-            self._error(self._untyped())
+        if chunk.error:
+            self._error(chunk.error)
+        elif not chunk.choices:
+            self._perhaps_an_error(chunk)
+
+    def _perhaps_an_error(self, chunk: Chunk) -> None:
+        """A body that is an error and nothing else: one that says so, or an HTTP error's, read as a stream."""
+        raw = self._untyped()
+        if raw.get("object") == "error" or (chunk.choices is None and (raw.get("detail") or text_at(raw, "message"))):
+            self._error(raw)
+
+    def _usage(self, raw: dict[str, Any]) -> None:
+        self.to_all(Usage(usage_of(raw, USAGE_PATHS, input_includes_cache=True, output_includes_reasoning=True)))
 
     # ---- What belongs to the whole response.
 
@@ -130,7 +125,7 @@ class OpenAIChatDecoder(Decoder[Chunk]):
         known = Started(
             state.known.id or chunk.id or None,
             state.known.model or chunk.model or None,
-            state.known.provider or chunk.provider or None,
+            state.known.provider or text_at(self._untyped(), "provider"),
         )
         if known != state.known or not state.started:
             state.started, state.known = True, known
@@ -138,9 +133,10 @@ class OpenAIChatDecoder(Decoder[Chunk]):
 
     def _beside_the_choices(self, chunk: Chunk) -> None:
         """The keys that we do not model, read where a chunk is more than one more delta: the first, the last, the odd."""
-        if chunk.x_groq is not None and chunk.x_groq.usage and not chunk.usage:
-            self.to_all(Usage(usage_of(chunk.x_groq.usage, USAGE_PATHS, input_includes_cache=True, output_includes_reasoning=True)))
         source = self._untyped()
+        groq = object_at(source, "x_groq")  # where Groq once put its usage
+        if not chunk.usage and (usage := object_at(groq, "usage")):
+            self._usage(dict(usage))
         for emit in self._emits.values():
             self._keep_unmodelled(MODELLED if source.get("created") else MODELLED | {"created"}, source, emit)
         raw_choices = objects_at(source, "choices")
@@ -154,6 +150,7 @@ class OpenAIChatDecoder(Decoder[Chunk]):
             call = calls[at] if at < len(calls) else {}
             self._keep_unmodelled(MODELLED_IN_CALL, call, self._emits[index], id)
             self._keep_unmodelled(MODELLED_IN_FUNCTION, object_at(call, "function"), self._emits[index], id)
+        self.state.opened.clear()
 
     def _stream_end(self) -> None:
         """`data: [DONE]`: calls are whole, but it says nothing of why the model stopped."""
@@ -172,29 +169,7 @@ class OpenAIChatDecoder(Decoder[Chunk]):
         emit = self._emits[index]
         delta = choice.delta if choice.delta is not None else self._message(state, emit, choice)
         if delta is not None:
-            if delta.reasoning_content or delta.reasoning or delta.reasoning_text or delta.reasoning_details:
-                self._reasoning(state, emit, delta)
-            content = delta.content
-            if content:
-                if choice.delta is not None:
-                    state.streamed = True
-                if isinstance(content, str):
-                    emit(TextDelta(content))
-                else:
-                    self._content_parts(state, emit, content)
-            if delta.refusal:
-                emit(RefusalDelta(delta.refusal))
-            if delta.tool_calls:
-                for at, call in enumerate(delta.tool_calls):
-                    known = len(state.calls.calls)
-                    position = at if call.index is None and choice.delta is None else call.index
-                    key = self._tool_call(state, emit, call, position)
-                    if len(state.calls.calls) > known:
-                        self.state.opened.append((place, at, index, state.calls.id_of(key)))
-            if delta.function_call is not None:
-                self._legacy_call(state, emit, delta.function_call)
-            if delta.annotations or delta.images or delta.audio:
-                self._attachments(state, emit, delta)
+            self._delta(state, choice, delta, place)
         if choice.logprobs is not None and any(choice.logprobs.values()):
             emit(LogProbs(choice.logprobs))
         if choice.error and not choice.finish_reason:
@@ -203,6 +178,28 @@ class OpenAIChatDecoder(Decoder[Chunk]):
             self._finish(state, emit, choice)
         elif choice.delta is None and choice.message is not None:
             state.calls.end_all(emit)  # an unstreamed message is whole
+
+    def _delta(self, state: ChoiceState, choice: Choice, delta: Delta, place: int) -> None:
+        emit = self._emits[choice.index or 0]
+        if delta.reasoning_content or delta.reasoning or delta.reasoning_text or delta.reasoning_details:
+            self._reasoning(state, emit, delta)
+        content = delta.content
+        if content:
+            if choice.delta is not None:
+                state.streamed = True
+                self.state.streams = self.state.streams or not choice.index
+            if isinstance(content, str):
+                emit(TextDelta(content))
+            else:
+                self._content_parts(state, emit, content)
+        if delta.refusal:
+            emit(RefusalDelta(delta.refusal))
+        if delta.tool_calls:
+            self._tool_calls(state, emit, choice, delta.tool_calls, place)
+        if delta.function_call is not None:
+            self._legacy_call(state, emit, delta.function_call)
+        if delta.annotations or delta.images or delta.audio:
+            self._attachments(state, emit, delta)
 
     def _message(self, state: ChoiceState, emit: Emit, choice: Choice) -> Delta | None:
         """What a choice without a delta says: an unstreamed message, or bare text. After deltas it only repeats them."""
@@ -341,17 +338,21 @@ class OpenAIChatDecoder(Decoder[Chunk]):
 
     # ---- Tool calls.
 
-    def _tool_call(self, state: ChoiceState, emit: Emit, delta: ToolCallDelta, index: int | None) -> int:
-        custom = delta.custom
-        if custom is not None:
-            call = state.calls.fragment(emit, index, delta.id, custom.name, "custom")
-            state.calls.write(emit, call, custom.input)
-        else:
-            function = delta.function
-            call = state.calls.fragment(emit, index, delta.id, function.name if function else None)
-            if function is not None:
-                state.calls.write(emit, call, function.arguments)
-        return call
+    def _tool_calls(self, state: ChoiceState, emit: Emit, choice: Choice, deltas: list[ToolCallDelta], place: int) -> None:
+        calls = state.calls
+        for at, delta in enumerate(deltas):
+            function, custom = delta.function, delta.custom
+            started = len(calls.calls)
+            index = at if delta.index is None and choice.delta is None else delta.index
+            if custom is not None:
+                call = calls.fragment(emit, index, delta.id, custom.name, "custom")
+                calls.write(emit, call, custom.input)
+            else:
+                call = calls.fragment(emit, index, delta.id, function.name if function else None)
+                if function is not None:
+                    calls.write(emit, call, function.arguments)
+            if len(calls.calls) > started:
+                self.state.opened.append((place, at, choice.index or 0, calls.id_of(call)))
 
     def _legacy_call(self, state: ChoiceState, emit: Emit, function: Function) -> None:
         """`function_call`, the form before tools: one call, without id or index, marked so that it can go back as it came."""

@@ -3,7 +3,7 @@
 https://platform.openai.com/docs/api-reference/responses-streaming
 """
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -33,6 +33,25 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     response: dict[str, Any] | None = None
     error: dict[str, Any] | str | None = None
     object: str | None = None
+
+
+class PlainEvent(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """More of a text or of a call's arguments, and nothing else: where it says None another says something."""
+
+    type: Literal[
+        "response.output_text.delta",
+        "response.reasoning_text.delta",
+        "response.reasoning_summary_text.delta",
+        "response.function_call_arguments.delta",
+    ]
+    item_id: str | None = None
+    output_index: int | None = None
+    content_index: int | None = None
+    summary_index: int | None = None
+    logprobs: Annotated[list[Any], msgspec.Meta(max_length=0)] | None = None
+    delta: str
+    sequence_number: int | None = None
+    error: None = None
 
 
 MODELLED = frozenset({"type", "sequence_number", "response", "obfuscation"})

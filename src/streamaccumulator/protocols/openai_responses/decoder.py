@@ -7,7 +7,8 @@ sent, the stream wins and a Notice tells. So a server may leave any of them out.
 Items are found by `item_id`, else by `output_index`: some servers leave one out, some give an id of its own to each event.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -15,6 +16,7 @@ import msgspec
 
 from ...events import (
     BlockDelta,
+    ChatStreamEvent,
     Finish,
     LogProbs,
     Notice,
@@ -25,6 +27,7 @@ from ...events import (
 from ..counts import usage_of
 from ..decoder import Decoder, reason_of
 from ..raw import list_at, object_at, text_at
+from ..resent import Sent
 from .chunks import (
     ECHO,
     FINISH_REASONS,
@@ -32,6 +35,7 @@ from .chunks import (
     MODELLED_IN_RESPONSE,
     USAGE_PATHS,
     Event,
+    PlainEvent,
 )
 from .items import EVENT_OF_CHANNEL, KIND_OF_CHANNEL, ItemKey, Items
 
@@ -55,6 +59,7 @@ class OpenAIResponsesDecoder(Decoder[Event]):
     """See the module. One stream, one response."""
 
     chunk_type = Event
+    plain_type = PlainEvent
     state_type = State
     state: State
 
@@ -63,7 +68,11 @@ class OpenAIResponsesDecoder(Decoder[Event]):
         state = self.state
         return state.newest if state.seen and not state.unnumbered else None
 
+    _target: "Target | None" = None
+    """Where the last delta went, until anything but a delta comes."""
+
     def _read(self, chunk: Event, event: str) -> None:
+        self._target = None
         kind = chunk.type or event
         if chunk.sequence_number is not None and not self._is_news(chunk.sequence_number, kind, chunk.delta):
             return
@@ -88,6 +97,51 @@ class OpenAIResponsesDecoder(Decoder[Event]):
                 self.state.items.more_arguments(self._emits[0], item, item.given)
         super().close()
 
+    def _deltas(self, chunks: Sequence[PlainEvent]) -> list[ChatStreamEvent] | None:
+        """Those of one text or call that has begun, numbered one by one. Nothing is remembered before all were seen."""
+        state, target = self.state, self._target
+        number, seen = state.newest, {}
+        found: list[ChatStreamEvent] = []
+        for chunk in chunks:
+            if target is None or not target.takes(chunk):
+                if found:
+                    return None
+                target = self._target = self._target_of(chunk)
+                if target is None:
+                    return None
+            delta = chunk.delta
+            event = target.event(delta) if delta else None
+            if event is None:
+                return None
+            found.append(event)
+            if chunk.sequence_number is not None and not state.unnumbered:
+                number += 1
+                if chunk.sequence_number != number:
+                    return None
+                seen[number] = crc32(delta.encode(), target.check)
+        if seen:
+            if not state.seen or len(state.seen) + len(seen) > _MOST_NUMBERS:
+                return None
+            state.seen.update(seen)
+            state.newest = number
+        if target is not None:
+            target.sent.more(*[chunk.delta for chunk in chunks])
+        return found
+
+    def _target_of(self, chunk: PlainEvent) -> "Target | None":
+        """What the deltas of a text or a call that has begun are written to."""
+        item = self.state.items.find(chunk.item_id, chunk.output_index)
+        if item is None:
+            return None
+        if chunk.type not in _DELTAS:
+            return Target(chunk, item.arguments, partial(self.state.items.calls.more, item.call)) if not item.given else None
+        channel, event = _DELTAS[chunk.type]
+        part = item.part(channel, _index_of(chunk, channel))
+        if part is None or not part.sent.begun:
+            return None
+        number = part.number
+        return Target(chunk, part.sent, lambda delta: event(delta, number))
+
     def _is_news(self, number: int, kind: str, delta: object) -> bool:
         """Whether an event was not seen before: a resumed stream repeats numbers. A gap is told.
 
@@ -96,7 +150,7 @@ class OpenAIResponsesDecoder(Decoder[Event]):
         state = self.state
         if state.unnumbered or kind in _NEVER_SKIPPED:
             return True
-        check = crc32(f"{kind}{delta}".encode("utf-8", "surrogatepass"))
+        check = crc32(f"{delta}".encode("utf-8", "surrogatepass"), crc32(kind.encode("utf-8", "surrogatepass")))
         if state.seen.get(number) == check:
             self.to_all(Notice("repeated_event", "an event that was there already came again, and was left out", f"event {number}"))
             return False
@@ -269,7 +323,30 @@ class OpenAIResponsesDecoder(Decoder[Event]):
         self._error(chunk.error if chunk.error is not None else {key: v for key, v in self._untyped().items() if key != "type"})
 
 
-def _index_of(chunk: Event, channel: str) -> int:
+class Target:
+    """A text or a call that has begun: how its next delta becomes an event, and where what was sent of it is counted."""
+
+    __slots__ = ("_first", "check", "event", "sent")
+
+    def __init__(self, first: PlainEvent, sent: Sent, event: Callable[[str], Any]) -> None:
+        self._first = first
+        self.sent = sent
+        self.event = event
+        self.check = crc32(first.type.encode())
+
+    def takes(self, chunk: PlainEvent) -> bool:
+        """Whether a delta is of the same text or call as the one this was made for."""
+        first = self._first
+        return (
+            chunk.item_id == first.item_id
+            and chunk.type == first.type
+            and chunk.output_index == first.output_index
+            and chunk.content_index == first.content_index
+            and chunk.summary_index == first.summary_index
+        )
+
+
+def _index_of(chunk: Event | PlainEvent, channel: str) -> int:
     return (chunk.summary_index if channel == "summary_text" else chunk.content_index) or 0
 
 

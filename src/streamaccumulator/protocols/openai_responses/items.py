@@ -118,7 +118,7 @@ class Items(Parts):
             self.send(emit, item, part, missing, EVENT_OF_CHANNEL[channel], channel)
 
     def send(self, emit: Emit, item: ItemKey, part: PartKey, delta: str, event: Callable[[str, int], Any], channel: str) -> None:
-        first = not part.sent.size
+        first = not part.sent.begun
         part.sent.more(delta)
         emit(event(delta, part.number))
         if first:
@@ -146,7 +146,7 @@ class Items(Parts):
         if isinstance(text, str) and (text or whole):
             self.whole_text(emit, item, channel, index, text)
         known = item.part(channel, index)
-        if known is None or not known.sent.size:
+        if known is None or not known.sent.begun:
             return
         for citation in list_at(raw, "annotations")[known.citations :]:
             if isinstance(citation, dict):

@@ -1,0 +1,124 @@
+"""The short cut for payloads that are one more delta gives what the long way gives: of every capture, and of any mixture."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamaccumulator import ChatStreamEvent, StreamDecoder
+from streamaccumulator.protocols import names, protocol_named
+
+from ..wire import call, chat, cuts, delta, events_of, finish, sse
+from .captures import Capture, captures
+
+DECODERS: dict[str, Any] = {name: protocol_named(name).decoder for name in names()}
+WITH_A_SHORT_CUT = [name for name, decoder in DECODERS.items() if decoder.plain_type is not None]
+
+
+def each() -> Iterator[Any]:
+    for capture in captures():
+        if capture.protocol in WITH_A_SHORT_CUT:
+            yield pytest.param(capture.protocol, capture, id=capture.name)
+
+
+@pytest.mark.parametrize(("name", "capture"), list(each()))
+@pytest.mark.parametrize("size", [None, 16384, 777])
+def test_a_capture_gives_the_same_events_either_way(
+    name: str, capture: Capture, size: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces = [capture.data] if size is None else list(cuts(capture.data, size))
+    short = events_of(pieces, name)
+    monkeypatch.setattr(DECODERS[name], "_typed_plain", None)
+    assert short == events_of(pieces, name)
+
+
+def test_most_of_a_stream_takes_the_short_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, wire in (
+        ("openai-chat", [delta(content="a"), *[delta(content=f"{at}") for at in range(90)], finish("stop")]),
+        ("openai-chat", [call(0, "c1", "f", '{"a":"'), *[call(0, arguments=f"{at}") for at in range(90)], finish("tool_calls")]),
+        (
+            "anthropic-messages",
+            [
+                sse({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+                *[
+                    sse({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": f"{at}"}})
+                    for at in range(90)
+                ],
+            ],
+        ),
+    ):
+        long_way: list[Any] = []
+        read = DECODERS[name]._read
+
+        def count(self: Any, chunk: Any, event: str, read: Any = read, seen: list[Any] = long_way) -> None:
+            seen.append(chunk)
+            read(self, chunk, event)
+
+        monkeypatch.setattr(DECODERS[name], "_read", count)
+        for pieces in (wire, [b"".join(wire)]):
+            long_way.clear()
+            events_of(pieces, name)
+            assert len(long_way) <= 4
+        monkeypatch.undo()
+
+
+PAYLOADS = st.sampled_from(
+    [
+        delta(content="a"),
+        delta(content="é@").replace(b"@", rb"\ud83d"),
+        delta(content="@").replace(b"@", rb"\udd8e"),
+        delta(content=""),
+        delta(content="b", refusal="no"),
+        delta(reasoning_content="r"),
+        call(0, "c1", "f", ""),
+        call(0, arguments="{"),
+        call(1, "c2", "g", "{"),
+        call(1, arguments="}"),
+        call(0, arguments=""),
+        finish("stop"),
+        chat({"index": 1, "delta": {"content": "other"}}),
+        sse({"id": "x2", "model": "m2", "choices": [{"index": 0, "delta": {"content": "c"}}]}),
+        sse({"id": "x1", "choices": [], "usage": {"prompt_tokens": 1}}),
+        b"event: error\ndata: {}\n\n",
+        b"event: chunk\n" + delta(content="named"),
+        b": comment\n\n",
+        b"data: {}{}\n\n",
+        b'data: {"choices":[{"delta":{"content":"x"}}]}{"choices":[{"delta":{"content":"y"}}]}\n\n',
+        b'data: {"choices":[{"delta":{"content":"x"\n\n',
+        b'data: {"choices":[{"delta":{"content":"x"}}],\n"a":1}\n\n',
+        b'data: {"choices":[{"delta":\ndata: {"content":"x"}}]}\n\n',
+        b"data: [DONE]\n\n",
+        b"data: 5\n\n",
+        b"\n",
+        b"id: 7\n" + delta(content="with an id"),
+    ]
+)
+
+
+@given(st.lists(PAYLOADS, max_size=12))
+def test_any_mixture_gives_the_same_events_at_once_and_byte_by_byte(wire: list[bytes]) -> None:
+    data = b"".join([delta(content="first"), *wire])
+    assert events_of(data, "openai-chat") == events_of(cuts(data, 1), "openai-chat") == events_of(wire_of(wire), "openai-chat")
+
+
+def wire_of(wire: list[bytes]) -> list[bytes]:
+    return [delta(content="first"), *wire]
+
+
+def test_a_run_that_hides_one_value_among_two_is_read_frame_by_frame() -> None:
+    two_in_one = delta(content="a")[:-2] + json.dumps({"choices": []}).encode() + b"\n\n"
+    wire = [delta(content="x"), two_in_one, delta(content="y")]
+    found: list[ChatStreamEvent] = events_of(b"".join(wire), "openai-chat")
+    assert found == events_of(wire, "openai-chat")
+    assert "Unreadable" in [type(event).__name__ for event in found]
+
+
+def test_a_stream_that_is_never_plain_is_not_asked_for_long() -> None:
+    decoder = StreamDecoder("openai-chat")
+    for at in range(40):
+        decoder.feed(chat({"index": 0, "delta": {"content": f"{at}"}, "logprobs": {"content": [{"token": "x"}]}}))
+    assert decoder._decoder is not None
+    assert decoder._decoder._plain is None
