@@ -10,18 +10,35 @@ import math
 import statistics
 import time
 
-from streamaccumulator.protocols.anthropic_messages.chunks import Event
-from streamaccumulator.protocols.openai_chat.chunks import Chunk
-
 from . import contenders as c
 from . import live
 from . import wires as w
 
-FLOORS = {"openai-chat": c.chat_floor, "anthropic-messages": c.claude_floor}
-CHUNKS: dict[str, type[Chunk] | type[Event]] = {"openai-chat": Chunk, "anthropic-messages": Event}
+FLOORS: dict[str, c.Contender] = {
+    "openai-chat": c.chat_floor,
+    "openai-responses": c.responses_floor,
+    "anthropic-messages": c.claude_floor,
+    "gemini": c.gemini_floor,
+}
+TEXTS = {
+    "openai-chat": w.chat_text,
+    "openai-responses": w.responses_text,
+    "anthropic-messages": w.claude_text,
+    "gemini": w.gemini_text,
+}
+CALLS = {
+    "openai-chat": w.chat_call,
+    "openai-responses": w.responses_call,
+    "anthropic-messages": w.claude_call,
+    "gemini": w.gemini_call,
+}
 SHAPES = {
-    "openai-chat": {"text, 2,000 deltas": w.chat_text(2000), "one call, 100 KB by 20": w.chat_call(100_000, 20)},
-    "anthropic-messages": {"text, 2,000 deltas": w.claude_text(2000), "one call, 100 KB by 20": w.claude_call(100_000, 20)},
+    protocol: {
+        "text, 2,000 deltas": TEXTS[protocol](2000),
+        "one call, 10 KB by 4": CALLS[protocol](10_000, 4),
+        "one call, 100 KB by 20": CALLS[protocol](100_000, 20),
+    }
+    for protocol in FLOORS
 }
 
 
@@ -46,9 +63,7 @@ def measure(contenders: dict[str, c.Contender], reads: list[bytes], rounds: int)
 
 
 def table(peers: bool, rounds: int) -> None:
-    print(
-        f"| {'stream':<20} | {'shape':<24} | {'reads':<14} | {'decode alone':>12} | {'events':>7} | {'response':>8} | {'SDK':>7} |"
-    )
+    print(f"| {'stream':<20} | {'shape':<24} | {'reads':<14} | {'events':>7} | {'response':>8} | {'SDK':>7} |")
     for protocol, shapes in SHAPES.items():
         for shape, frames in shapes.items():
             for size, label in ((0, "one event each"), (16384, "16 KiB")):
@@ -56,7 +71,6 @@ def table(peers: bool, rounds: int) -> None:
                 wanted = FLOORS[protocol](reads)
                 contenders: dict[str, c.Contender] = {
                     "floor": FLOORS[protocol],
-                    "decode": c.typed_decode_of(CHUNKS[protocol], wanted),
                     "events": c.events_of(protocol, wanted),
                     "response": c.response_of(protocol),
                 }
@@ -64,13 +78,13 @@ def table(peers: bool, rounds: int) -> None:
                 if sdk is not None:
                     contenders["sdk"] = sdk
                 found = measure(contenders, reads, rounds)
-                cells = f"{found['decode']:>12} | {found['events']:>7} | {found['response']:>8} | {found.get('sdk', '-'):>7}"
+                cells = f"{found['events']:>7} | {found['response']:>8} | {found.get('sdk', '-'):>7}"
                 print(f"| {protocol:<20} | {shape:<24} | {label:<14} | {cells} |", flush=True)
 
 
 def growth(rounds: int) -> None:
     """How time grows with the size of one call's arguments: the exponent between 10 KB and 1 MB; 1.0 is linear."""
-    for protocol, make in (("openai-chat", w.chat_call), ("anthropic-messages", w.claude_call)):
+    for protocol, make in CALLS.items():
         times = {}
         for size in (10_000, 100_000, 1_000_000):
             reads = w.reads(make(size, 20), 16384)

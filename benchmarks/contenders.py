@@ -88,6 +88,58 @@ def claude_floor(reads: list[bytes]) -> Answer:
     return "".join(text), json.loads(joined) if joined else None
 
 
+class _ResponsesEvent(msgspec.Struct, gc=False):
+    type: str
+    delta: str | None = None
+
+
+def responses_floor(reads: list[bytes]) -> Answer:
+    decode = msgspec.json.Decoder(_ResponsesEvent).decode
+    text: list[str] = []
+    arguments: list[str] = []
+    for payload in _payloads(reads):
+        event = decode(payload)
+        if event.type == "response.output_text.delta":
+            text.append(event.delta or "")
+        elif event.type == "response.function_call_arguments.delta":
+            arguments.append(event.delta or "")
+    return "".join(text), json.loads("".join(arguments)) if arguments else None
+
+
+class _GeminiCall(msgspec.Struct, gc=False):
+    args: dict[str, Any]
+
+
+class _GeminiPart(msgspec.Struct, gc=False, rename="camel"):
+    text: str | None = None
+    function_call: _GeminiCall | None = None
+
+
+class _GeminiContent(msgspec.Struct, gc=False):
+    parts: list[_GeminiPart]
+
+
+class _GeminiCandidate(msgspec.Struct, gc=False):
+    content: _GeminiContent
+
+
+class _GeminiChunk(msgspec.Struct, gc=False):
+    candidates: list[_GeminiCandidate]
+
+
+def gemini_floor(reads: list[bytes]) -> Answer:
+    decode = msgspec.json.Decoder(_GeminiChunk).decode
+    text: list[str] = []
+    arguments: Any = None
+    for payload in _payloads(reads):
+        for part in decode(payload).candidates[0].content.parts:
+            if part.text:
+                text.append(part.text)
+            elif part.function_call is not None:
+                arguments = part.function_call.args
+    return "".join(text), arguments
+
+
 def response_of(protocol: str) -> Contender:
     """Ours, bytes to response."""
 

@@ -88,6 +88,89 @@ def claude_call(size: int, width: int) -> list[bytes]:
     return _claude({"type": "tool_use", "id": "toolu_1", "name": "write", "input": {}}, deltas, "tool_use")
 
 
+def chat_calls(size: int, width: int, calls: int = 8) -> list[bytes]:
+    """Several calls whose fragments come in turns, each of `size` bytes."""
+    starts = [
+        {"index": at, "id": f"call_{at}", "type": "function", "function": {"name": "write", "arguments": ""}} for at in range(calls)
+    ]
+    fragments = [{"index": at, "function": {"arguments": piece}} for piece in pieces(arguments(size), width) for at in range(calls)]
+    return [
+        chat_frame({"role": "assistant", "content": None, "tool_calls": starts}),
+        *[chat_frame({"tool_calls": [fragment]}) for fragment in fragments],
+        chat_frame({}, "tool_calls"),
+        b"data: [DONE]\n\n",
+    ]
+
+
+def _responses(
+    item: dict[str, object], kind: str, key: dict[str, object], deltas: list[str], done: dict[str, object]
+) -> list[bytes]:
+    response: dict[str, object] = {
+        "id": "resp_67c9fdcecf488190bdd9a0409de3a1ec07b8b0ad4e5eb654",
+        "object": "response",
+        "created_at": 1741290958,
+        "status": "in_progress",
+        "model": "gpt-4.1-mini-2025-04-14",
+        "output": [],
+    }
+    place = {"item_id": item["id"], "output_index": 0, **key}
+    events: list[dict[str, object]] = [
+        {"type": "response.created", "response": response},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        *[{"type": f"response.{kind}.delta", **place, "delta": delta, "obfuscation": "a1B2c3D4"} for delta in deltas],
+        {"type": "response.output_item.done", "output_index": 0, "item": {**item, **done, "status": "completed"}},
+        {"type": "response.completed", "response": {**response, "status": "completed", "output": [{**item, **done}]}},
+    ]
+    return [_sse({**event, "sequence_number": number}, str(event["type"])) for number, event in enumerate(events)]
+
+
+def responses_text(deltas: int) -> list[bytes]:
+    words = [f"w{at % 1000:03}" for at in range(deltas)]
+    item: dict[str, object] = {"id": "msg_67c9fdcf37fc8190ba82116e33fb28c507b8b0ad4e5eb654", "type": "message", "role": "assistant"}
+    part = {"type": "output_text", "text": "".join(words), "annotations": []}
+    return _responses({**item, "content": []}, "output_text", {"content_index": 0, "logprobs": []}, words, {"content": [part]})
+
+
+def responses_call(size: int, width: int) -> list[bytes]:
+    item: dict[str, object] = {
+        "id": "fc_67ca09c6bedc8190a7abfec07b1a1332096610f474011cc0",
+        "type": "function_call",
+        "call_id": "call_1",
+        "name": "write",
+        "arguments": "",
+    }
+    text = arguments(size)
+    return _responses(item, "function_call_arguments", {}, list(pieces(text, width)), {"arguments": text})
+
+
+def _gemini(part: object, tokens: int, reason: str | None = None) -> bytes:
+    candidate: dict[str, object] = {"content": {"parts": [part], "role": "model"}, "index": 0}
+    usage = {
+        "promptTokenCount": 11,
+        "candidatesTokenCount": tokens,
+        "totalTokenCount": 11 + tokens,
+        "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 11}],
+    }
+    return _sse(
+        {
+            "candidates": [{**candidate, "finishReason": reason} if reason else candidate],
+            "usageMetadata": usage,
+            "modelVersion": "gemini-2.5-flash",
+            "responseId": "Yc7UaKOsFpqNz7IP1Y7g0Q4",
+        }
+    )
+
+
+def gemini_text(deltas: int) -> list[bytes]:
+    words = [_gemini({"text": f"w{at % 1000:03}"}, at + 1) for at in range(deltas)]
+    return [*words, _gemini({"text": "."}, deltas + 1, "STOP")]
+
+
+def gemini_call(size: int, width: int) -> list[bytes]:
+    """Gemini sends a call whole: one chunk, whatever the width."""
+    return [_gemini({"functionCall": {"name": "write", "args": json.loads(arguments(size))}}, 9, "STOP")]
+
+
 def reads(frames: list[bytes], size: int) -> list[bytes]:
     """The stream in reads of `size` bytes; 0 gives one frame a read."""
     if size == 0:
