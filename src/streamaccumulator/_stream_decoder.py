@@ -40,7 +40,8 @@ class StreamDecoder:
     `protocol` is a name (see `docs/protocols.md`), `auto` to find out from the first payloads, or a `Protocol`. How bytes are
     framed is seen from `content_type`, where the caller knows it and it says something, and from the first bytes. With
     a `sink`, events go to `sink(choice)` and nothing is returned (several deltas of choice 0 at once to `bulk`, where it is
-    given: `StreamAccumulator.observe_all`, say); without, those of choice 0 are returned, and a Notice tells of others. With `think_tags` reasoning that stands in the text, between tags, is told as reasoning.
+    given: `StreamAccumulator.observe_all`, say); without, those of choice 0 are returned, and a Notice tells of others.
+    With `think_tags` reasoning that stands in the text, between tags, is told as reasoning.
     Raises UnknownProtocol for a name that is none.
     """
 
@@ -229,7 +230,9 @@ class StreamDecoder:
         return self._taken()
 
     def leave(self) -> list[ChatStreamEvent]:
-        """The events that were held back, where nothing more is read: text that might have been the beginning of a tag."""
+        """The events that were held back, where nothing more is read: counts, and text that might have become a tag."""
+        if self._decoder is not None:
+            self._decoder.settle()
         for stage in self._stages.values():
             stage.flush()
         return self._taken()

@@ -1,6 +1,6 @@
 """StreamAccumulator: the events of one stream in, one response out.
 
-It knows no provider. It keeps all content: strings as runs of at most 64 pieces that are joined into blocks, so a
+It knows no provider. It keeps all content: strings as runs of at most 32 pieces that are joined into blocks, so a
 delta costs the same at the start and after ten megabytes, and memory is the message plus what is open. Looking
 (`snapshot`, `tool_call`) never changes what the next event does. One stream belongs to one thread.
 

@@ -6,20 +6,24 @@ import pytest
 
 from streamaccumulator import (
     AccumulatedResponse,
+    ChatStream,
     FinishReason,
     InvalidToolCallJson,
     Limits,
     MediaPart,
     ProviderPart,
     ReasoningPart,
+    StreamDecoder,
+    TextDelta,
     TextPart,
+    Usage,
     accumulate,
     accumulate_choices,
 )
 from streamaccumulator.protocols.gemini.chunks import PartialArg
 from streamaccumulator.protocols.gemini.partial_args import PartialArgs, steps_of
 
-from ..wire import codes, sse
+from ..wire import codes, events_of, sse
 
 
 def parts(*found: Any, finish: Any = None, **fields: Any) -> bytes:
@@ -244,3 +248,35 @@ def test_the_first_version_of_interactions_and_media_between_texts() -> None:
     picture = [MediaPart("image", "image/png", data) for data in ("AAA=", "BBB=")]
     assert response.message.content[:4] == (TextPart("a"), *picture, TextPart("b"))
     assert [(call.id, call.arguments) for call in response.tool_calls] == [("f", {"a": 1})]
+
+
+def counted(text: str, tokens: int, **more: Any) -> bytes:
+    candidate = {"content": {"parts": [{"text": text}]}, **more}
+    return sse(
+        {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": tokens}, "responseId": "r1"}
+    )
+
+
+def test_counts_that_come_with_text_are_told_when_more_than_text_comes() -> None:
+    wire = [counted("a", 1), counted("b", 2), counted("c", 3), counted("d", 4, finishReason="STOP")]
+    found = [event.usage.output_tokens for event in events_of(wire, "gemini") if isinstance(event, Usage)]
+    assert found == [1, 3, 4]
+
+
+def test_counts_of_a_stream_that_breaks_or_is_left_are_the_newest() -> None:
+    wire = [counted("a", 1), counted("b", 2), counted("c", 3)]
+    broken = accumulate(wire, "gemini", strict=False)
+    with ChatStream(wire, "gemini") as stream:
+        for event in stream:
+            if event == TextDelta("c", 1):
+                break
+    for response in (broken, stream.finalize(strict=False)):
+        assert response.usage is not None
+        assert (response.usage.output_tokens, response.text) == (3, "abc")
+
+
+def test_counts_that_were_not_told_yet_are_in_a_dump() -> None:
+    decoder = StreamDecoder("gemini")
+    for piece in (counted("a", 1), counted("b", 2)):
+        decoder.feed(piece)
+    assert [type(event) for event in StreamDecoder.load(decoder.dump()).close()] == [Usage]

@@ -186,12 +186,14 @@ class SSEFramer(Framer):
 
     def _hand_out(self, objects: list[bytes], names: list[bytes | None], offset: int) -> None:
         """All at once; where that is refused in halves, down to the frame that is refused alone."""
-        events = [name.decode("utf-8", "replace") if name else "" for name in names] if any(names) else [""] * len(names)
+        known = {name: (name or b"").decode("utf-8", "replace") for name in set(names)}
+        events = list(map(known.__getitem__, names))
+        has_errors = "error" in known.values()
         told = 0  # the frame at `offset`
         todo = [(0, len(objects))]
         while todo:
             start, stop = todo.pop()
-            if self.on_run is None or stop - start == 1 or "error" in events[start:stop]:
+            if self.on_run is None or stop - start == 1 or has_errors:
                 offset += sum(map(_size, objects[told:start], names[told:start]))
                 told = start
                 self.on_frame(b"{" + objects[start] + b"}", events[start], offset)

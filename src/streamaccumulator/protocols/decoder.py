@@ -172,8 +172,12 @@ class Decoder(Generic[C]):
         the streamed message."""
         self.chunk(body)
 
+    def settle(self) -> None:
+        """Tell now what was put off: nothing more is read, or what comes is more than a delta."""
+
     def close(self) -> None:
         """No more comes."""
+        self.settle()
         for emit in self._emits.values():
             if isinstance(emit, SurrogateJoiner):
                 emit.flush()

@@ -3,7 +3,7 @@
 https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -76,6 +76,44 @@ class Chunk(Wire, frozen=True, gc=False, rename="camel"):
     prompt_feedback: dict[str, Any] | None = None
     usage_metadata: dict[str, Any] | None = None
     error: dict[str, Any] | str | None = None
+
+
+class PlainPart(Wire, frozen=True, gc=False, kw_only=True, rename="camel"):
+    text: str
+    thought: bool | None = None
+    thought_signature: None = None
+    function_call: None = None
+    inline_data: None = None
+    file_data: None = None
+    part_metadata: None = None
+    video_metadata: None = None
+    media_resolution: None = None
+
+
+class PlainContent(Wire, frozen=True, gc=False, kw_only=True, rename="camel"):
+    parts: list[PlainPart]
+
+
+class PlainCandidate(Wire, frozen=True, gc=False, kw_only=True, rename="camel"):
+    content: PlainContent
+    finish_reason: None = None
+    index: Literal[0] | None = None
+    finish_message: None = None
+    logprobs_result: None = None
+    grounding_metadata: None = None
+    citation_metadata: None = None
+    url_context_metadata: None = None
+
+
+class PlainChunk(Wire, frozen=True, gc=False, kw_only=True, rename="camel"):
+    """More of a text, with counts, and nothing else: where it says None another says something."""
+
+    candidates: list[PlainCandidate]
+    usage_metadata: dict[str, Any] | None = None
+    model_version: str | None = None
+    response_id: str | None = None
+    prompt_feedback: None = None
+    error: None = None
 
 
 MODELLED = frozenset(

@@ -5,12 +5,13 @@ Parts come in order and have no ends: text that follows text of the same kind is
 https://ai.google.dev/gemini-api/docs/thought-signatures
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from ...events import (
+    ChatStreamEvent,
     Extra,
     Finish,
     LimitHit,
@@ -24,7 +25,7 @@ from ...events import (
     TextDelta,
     Usage,
 )
-from ...messages import FinishReason
+from ...messages import FinishReason, merge_into
 from ..calls import CallBook
 from ..counts import usage_of
 from ..decoder import Decoder, Parts, reason_of
@@ -43,6 +44,7 @@ from .chunks import (
     FunctionCall,
     Part,
     PartialArg,
+    PlainChunk,
 )
 from .partial_args import PartialArgs, steps_of
 
@@ -64,18 +66,53 @@ class State(msgspec.Struct):
 
     known: Started | None = None
     candidates: dict[int, CandidateState] = {}
+    counts: dict[str, Any] = {}
+    """Counts that came with plain deltas, and were not told yet."""
 
 
 class GeminiDecoder(Decoder[Chunk]):
     """See the module. One stream, any number of candidates."""
 
     chunk_type = Chunk
+    plain_type = PlainChunk
     state_type = State
     state: State
 
     @property
     def choices(self) -> set[int]:
         return set(self.state.candidates)
+
+    def _deltas(self, chunks: Sequence[PlainChunk]) -> list[ChatStreamEvent] | None:
+        """Counts come with each: they are told with the next chunk that is more than a delta, or at the end."""
+        known, state = self.state.known, self.state.candidates.get(0)
+        if known is None or state is None or state.open is None:
+            return None
+        id, model, number, thought = known.id, known.model, state.open, state.open_is_thought
+        make: Callable[[str, int], ChatStreamEvent] = ReasoningDelta if thought else TextDelta
+        found = []
+        for chunk in chunks:
+            if len(chunk.candidates) != 1 or len(parts := chunk.candidates[0].content.parts) != 1:
+                return None
+            part = parts[0]
+            if not part.text or (part.thought is True) is not thought or chunk.response_id != id or chunk.model_version != model:
+                return None
+            found.append(make(part.text, number))
+        for chunk in chunks:
+            if chunk.usage_metadata:
+                counts = self.state.counts
+                if counts.keys() <= chunk.usage_metadata.keys() and None not in chunk.usage_metadata.values():
+                    self.state.counts = chunk.usage_metadata
+                else:
+                    merge_into(counts, chunk.usage_metadata)
+        return found
+
+    def settle(self) -> None:
+        counts, self.state.counts = self.state.counts, {}
+        if counts:
+            self._count(counts)
+
+    def _count(self, counts: dict[str, Any]) -> None:
+        self.to_all(Usage(usage_of(counts, USAGE_PATHS, input_includes_cache=True, output_includes_reasoning=False)))
 
     def close(self) -> None:
         """No more comes: a call in pieces that nobody ended is given as the cut text that it is."""
@@ -84,6 +121,7 @@ class GeminiDecoder(Decoder[Chunk]):
         super().close()
 
     def _read(self, chunk: Chunk, event: str) -> None:
+        self.settle()
         known = Started(chunk.response_id or None, chunk.model_version or None)
         plain = known == self.state.known and bool(chunk.candidates)
         if known != self.state.known:
