@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types check bench fuzz clean
+.PHONY: help demo test lint types check bench bench-peers fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F '\t' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -37,7 +37,13 @@ types: $(VENV)/dev-ready ## check the types, strictly
 check: lint types test ## everything that continuous integration checks
 
 bench: $(VENV)/dev-ready ## measure against the floor, as ratios
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --write
+
+bench-peers: ## the same of other libraries, in an environment of their own
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable . httpx2 jiter matplotlib \
+		openai anthropic llmstream pydantic-ai-slim langchain-openai litellm
+	.venv-peers/bin/python -m benchmarks --peers --write
 
 fuzz: $(VENV)/dev-ready ## feed mutated streams to every promise, for SECONDS (60)
 	$(BIN)/python -m fuzz --seconds $(or $(SECONDS),60) --seed $(or $(SEED),0)

@@ -1,107 +1,62 @@
-"""`python -m benchmarks [--peers] [--rounds N]`: tables of CPU time as ratios to the floor, measured interleaved.
+"""`python -m benchmarks [--peers] [--rounds N] [--write]`: CPU time as ratios to a floor, measured interleaved in one process.
 
-Every number is the median over the rounds of one contender's time divided by the floor's in the same round, so that a
-machine that speeds up or slows down does not matter. A wrong answer is printed as `wrong`, not timed.
+With `--write` the tables go to `docs/benchmarks.md`, with `--peers` (other libraries, where they are installed, and a plot) to
+`docs/benchmarks-peers.md`.
 """
 
 import argparse
-import gc
-import math
-import statistics
-import time
+from collections.abc import Iterator
+from pathlib import Path
 
-from . import contenders as c
-from . import live
-from . import wires as w
+from . import live, ours
+from .measuring import machine
 
-FLOORS: dict[str, c.Contender] = {
-    "openai-chat": c.chat_floor,
-    "openai-responses": c.responses_floor,
-    "anthropic-messages": c.claude_floor,
-    "gemini": c.gemini_floor,
-}
-TEXTS = {
-    "openai-chat": w.chat_text,
-    "openai-responses": w.responses_text,
-    "anthropic-messages": w.claude_text,
-    "gemini": w.gemini_text,
-}
-CALLS = {
-    "openai-chat": w.chat_call,
-    "openai-responses": w.responses_call,
-    "anthropic-messages": w.claude_call,
-    "gemini": w.gemini_call,
-}
-SHAPES = {
-    protocol: {
-        "text, 2,000 deltas": TEXTS[protocol](2000),
-        "one call, 10 KB by 4": CALLS[protocol](10_000, 4),
-        "one call, 100 KB by 20": CALLS[protocol](100_000, 20),
-    }
-    for protocol in FLOORS
-}
+DOCS = Path(__file__).parents[1] / "docs"
 
 
-def seconds(contender: c.Contender, reads: list[bytes]) -> float:
-    gc.collect()
-    start = time.process_time()
-    contender(reads)
-    return time.process_time() - start
-
-
-def measure(contenders: dict[str, c.Contender], reads: list[bytes], rounds: int) -> dict[str, str]:
-    """The median ratio of each to the first, which is the floor."""
-    floor, *others = contenders
-    wanted = contenders[floor](reads)
-    right = [name for name in others if contenders[name](reads) == wanted]
-    ratios: dict[str, list[float]] = {name: [] for name in right}
-    for _ in range(rounds):
-        base = seconds(contenders[floor], reads)
-        for name in right:
-            ratios[name].append(seconds(contenders[name], reads) / base)
-    return {name: f"{statistics.median(ratios[name]):.2f}" if name in right else "wrong" for name in others}
-
-
-def table(peers: bool, rounds: int) -> None:
-    print(f"| {'stream':<20} | {'shape':<24} | {'reads':<14} | {'events':>7} | {'response':>8} | {'SDK':>7} |")
-    for protocol, shapes in SHAPES.items():
-        for shape, frames in shapes.items():
-            for size, label in ((0, "one event each"), (16384, "16 KiB")):
-                reads = w.reads(frames, size)
-                wanted = FLOORS[protocol](reads)
-                contenders: dict[str, c.Contender] = {
-                    "floor": FLOORS[protocol],
-                    "events": c.events_of(protocol, wanted),
-                    "response": c.response_of(protocol),
-                }
-                sdk = c.sdk_of(protocol) if peers else None
-                if sdk is not None:
-                    contenders["sdk"] = sdk
-                found = measure(contenders, reads, rounds)
-                cells = f"{found['events']:>7} | {found['response']:>8} | {found.get('sdk', '-'):>7}"
-                print(f"| {protocol:<20} | {shape:<24} | {label:<14} | {cells} |", flush=True)
-
-
-def growth(rounds: int) -> None:
-    """How time grows with the size of one call's arguments: the exponent between 10 KB and 1 MB; 1.0 is linear."""
-    for protocol, make in CALLS.items():
-        times = {}
-        for size in (10_000, 100_000, 1_000_000):
-            reads = w.reads(make(size, 20), 16384)
-            run = c.response_of(protocol)
-            times[size] = statistics.median([seconds(run, reads) for _ in range(rounds)])
-        exponent = math.log(times[1_000_000] / times[10_000]) / math.log(100)
-        print(f"{protocol}: growth exponent from 10 KB to 1 MB of arguments {exponent:.2f}")
+def tables(rounds: int) -> Iterator[str]:
+    """All that is measured of this library."""
+    yield "# Benchmarks"
+    yield ""
+    yield "CPU time as ratios to a floor, measured interleaved in one process, medians; `make bench` writes this, and no test"
+    yield "asserts it. The floor splits on blank lines, decodes the needed fields typed, appends, joins, and parses the arguments"
+    yield "once: no events, no errors, no quirks. Beside other libraries: [benchmarks-peers.md](benchmarks-peers.md)."
+    yield ""
+    yield machine()
+    yield ""
+    yield "## Against the floor"
+    yield ""
+    yield from ours.ratio_table(rounds)
+    yield ""
+    yield from ours.interleaved(rounds)
+    yield from ours.growth(min(rounds, 5))
+    yield ""
+    yield "## Looking at a call's arguments after every delta"
+    yield ""
+    yield from live.table(rounds)
+    yield ""
+    yield "## Being there"
+    yield ""
+    yield from ours.presence(rounds)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--peers", action="store_true", help="also measure the providers' SDKs, where installed")
+    parser.add_argument("--peers", action="store_true", help="measure other libraries beside this one, where installed")
     parser.add_argument("--rounds", type=int, default=9, help="rounds of each measurement")
+    parser.add_argument("--write", action="store_true", help="write the document too")
     options = parser.parse_args()
-    table(options.peers, options.rounds)
-    growth(options.rounds)
-    live.table(options.rounds)
+    name, lines = "benchmarks.md", tables(options.rounds)
+    if options.peers:
+        from . import beside  # whoever measures no peers has none of what it needs
+
+        name, lines = "benchmarks-peers.md", beside.tables(DOCS if options.write else None)
+    said = []
+    for line in lines:
+        print(line, flush=True)
+        said.append(line)
+    if options.write:
+        (DOCS / name).write_text("\n".join(said) + "\n")
 
 
 if __name__ == "__main__":

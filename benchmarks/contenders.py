@@ -5,7 +5,6 @@ parse the arguments once. It has no events, no errors, and no quirks. The SDKs a
 through a transport in memory.
 """
 
-import importlib.util
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,8 +12,6 @@ from typing import Any
 import msgspec
 
 from streamaccumulator import StreamDecoder, accumulate
-from streamaccumulator.protocols.anthropic_messages.chunks import Event
-from streamaccumulator.protocols.openai_chat.chunks import Chunk
 
 Answer = tuple[str, Any]
 Contender = Callable[[list[bytes]], Answer]
@@ -164,31 +161,13 @@ def events_of(protocol: str, wanted: Answer) -> Contender:
     return run
 
 
-def typed_decode_of(chunk: type[Chunk] | type[Event], wanted: Answer) -> Contender:
-    """Splitting and decoding into our own wire structs alone: what is left above it is framing, decoder and fold."""
+def dicts_of(protocol: str, frames: list[bytes]) -> Contender:
+    """Ours, payloads that somebody parsed already to response."""
+    found = [json.loads(payload) for payload in _payloads(frames) if payload != b"[DONE]"]
 
     def run(reads: list[bytes]) -> Answer:
-        decode = msgspec.json.Decoder(chunk).decode
-        for payload in _payloads(reads):
-            if payload != b"[DONE]":
-                decode(payload)
-        return wanted
-
-    return run
-
-
-def sdk_of(protocol: str) -> Contender | None:
-    """The provider's own helper that assembles the final message, where its package is installed."""
-    package, helper = {
-        "openai-chat": ("openai", openai_final_message),
-        "anthropic-messages": ("anthropic", anthropic_final_message),
-    }[protocol]
-    if importlib.util.find_spec(package) is None:
-        return None
-
-    def run(reads: list[bytes]) -> Answer:
-        message = helper(reads)
-        return message["text"], message["calls"][0][1] if message["calls"] else None
+        response = accumulate(found, protocol)
+        return response.text, response.tool_calls[0].arguments if response.tool_calls else None
 
     return run
 

@@ -4,7 +4,7 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import jiter
 
@@ -74,10 +74,11 @@ def microseconds(look: Look, deltas: list[str], rounds: int) -> float:
     return statistics.median(spent) / len(deltas) * 1e6
 
 
-def table(rounds: int) -> None:
+def table(rounds: int) -> Iterator[str]:
     """Microseconds a delta, and how all the time together grows from 10 KB to the largest; 1.0 is linear."""
-    heads = " | ".join([f"{size // 1000:>5} KB" for size in SIZES])
-    print(f"\n| {'looking after every delta, us each':<36} | {heads} | {'exponent':>8} |")
+    heads = " | ".join([f"{size // 1000} KB" for size in SIZES])
+    yield f"| microseconds a delta | {heads} | exponent |"
+    yield f"|---|{'---:|' * len(SIZES)}---:|"
     for name, document in DOCUMENTS.items():
         texts = {size: list(w.pieces(document(size), WIDTH)) for size in SIZES}
         for how, look in LOOKS.items():
@@ -87,5 +88,5 @@ def table(rounds: int) -> None:
             least, most = SIZES[1], sizes[-1]
             whole = {size: spent[size] * len(texts[size]) for size in (least, most)}
             exponent = math.log(whole[most] / whole[least]) / math.log(len(texts[most]) / len(texts[least]))
-            cells = " | ".join([f"{spent[size]:8.2f}" if size in spent else f"{'-':>8}" for size in SIZES])
-            print(f"| {name + ', ' + how:<36} | {cells} | {exponent:8.2f} |", flush=True)
+            cells = " | ".join([f"{spent[size]:.2f}" if size in spent else "-" for size in SIZES])
+            yield f"| {name}, {how} | {cells} | {exponent:.2f} |"
