@@ -20,6 +20,7 @@ from .frames import Emit, Framer, FramerState, OnFrame
 _BOM = b"\xef\xbb\xbf"
 RUN = 32768
 """Bytes of whole frames that are taken at once: more would gain nothing."""
+_LEAD = re.compile(rb"(?:event: ([^\r\n]*)\n)?data: ")
 _HEAD = re.compile(rb"(?:event: ([^\n]*)\n)?data: \{")
 _BETWEEN = re.compile(rb"\}\n\n(?:event: ([^\n]*)\n)?data: \{")
 
@@ -54,9 +55,12 @@ class SSEFramer(Framer):
         "_head",
         "_id",
         "_ids",
+        "_lead",
         "_line",
+        "_name",
         "_offset",
         "_retry",
+        "_size",
         "_start",
     )
     state_type = SSEState
@@ -75,6 +79,7 @@ class SSEFramer(Framer):
         self._id: str | None = None  # the id that frame gives itself
         self._ids = EventIds()
         self._retry: int | None = None
+        self._lead, self._size, self._name = b"data: ", 6, ""  # how the newest frame that was a read began, and its event
         self._fresh = False  # whether the next byte begins a frame, and nothing is in the way of taking that as it comes
 
     @property
@@ -97,21 +102,23 @@ class SSEFramer(Framer):
 
     def feed(self, data: bytes) -> None:
         """Hand out the frames that these bytes complete."""
-        if self._fresh and data[:6] == b"data: " and data[-2:] == b"\n\n" and len(data) <= self._limit:
-            payload = data[6:-2]
-            if 10 not in payload and 13 not in payload:  # one frame, whole
-                offset = self._offset
-                self._offset = self._start = offset + len(data)
-                self.on_frame(payload, "", offset)
-                return
-        elif self._fresh and data[:7] == b"event: " and data[-2:] == b"\n\n" and len(data) <= self._limit:
-            name, separator, payload = data[7:-2].partition(b"\ndata: ")
-            if separator and 10 not in name and 10 not in payload and 13 not in data:
-                offset = self._offset
-                self._offset = self._start = offset + len(data)
-                self.on_frame(payload, name.decode("utf-8", "replace"), offset)
-                return
+        if self._fresh and data[-2:] == b"\n\n" and len(data) <= self._limit:
+            if data[: self._size] == self._lead or self._leads(data):
+                payload = data[self._size : -2]
+                if 10 not in payload and 13 not in payload:  # one frame, whole
+                    offset = self._offset
+                    self._offset = self._start = offset + len(data)
+                    self.on_frame(payload, self._name, offset)
+                    return
         self._feed(data)
+
+    def _leads(self, data: bytes) -> bool:
+        """Whether a frame begins as frames do; if so, the next one may begin with the same."""
+        lead = _LEAD.match(data)
+        if lead is None:
+            return False
+        self._lead, self._size, self._name = lead[0], lead.end(), (lead[1] or b"").decode("utf-8", "replace")
+        return True
 
     def _feed(self, data: bytes) -> None:
         if self._head is not None:

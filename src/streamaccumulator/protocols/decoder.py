@@ -120,8 +120,7 @@ class Decoder(Generic[C]):
                 if self._misses > _MOST_MISSES:
                     self._plain = self._plain_lines = None
             if deltas is not None:
-                for delta in deltas:
-                    self._emits[0](delta)
+                self._emits[0](deltas[0])
                 return
         try:
             chunk = self._decode(data)
@@ -219,7 +218,7 @@ class Decoder(Generic[C]):
     # ---- What a protocol says.
 
     def _deltas(self, chunks: Sequence[Any]) -> list[ChatStreamEvent] | None:
-        """The events of chunks of `plain_type`, if each is one more delta for choice 0 and nothing else. None: nothing was done."""
+        """The events of chunks of `plain_type`, one each, if all are one more delta for choice 0. None: nothing was done."""
         return None
 
     def _read(self, chunk: C, event: str) -> None:

@@ -21,7 +21,7 @@ class Sent(msgspec.Struct):
     run: list[str] = []
     """The newest pieces, not counted yet."""
 
-    def more(self, *deltas: str) -> None:
+    def more(self, deltas: list[str]) -> None:
         """Pieces were sent."""
         self.run += deltas
         if len(self.run) >= RUN:

@@ -27,7 +27,6 @@ from ...events import (
 from ..counts import usage_of
 from ..decoder import Decoder, reason_of
 from ..raw import list_at, object_at, text_at
-from ..resent import Sent
 from .chunks import (
     ECHO,
     FINISH_REASONS,
@@ -38,6 +37,7 @@ from .chunks import (
     PlainEvent,
 )
 from .items import EVENT_OF_CHANNEL, KIND_OF_CHANNEL, ItemKey, Items
+from .target import Target
 
 
 class State(msgspec.Struct):
@@ -68,7 +68,7 @@ class OpenAIResponsesDecoder(Decoder[Event]):
         state = self.state
         return state.newest if state.seen and not state.unnumbered else None
 
-    _target: "Target | None" = None
+    _target: Target | None = None
     """Where the last delta went, until anything but a delta comes."""
 
     def _read(self, chunk: Event, event: str) -> None:
@@ -100,35 +100,43 @@ class OpenAIResponsesDecoder(Decoder[Event]):
     def _deltas(self, chunks: Sequence[PlainEvent]) -> list[ChatStreamEvent] | None:
         """Those of one text or call that has begun, numbered one by one. Nothing is remembered before all were seen."""
         state, target = self.state, self._target
-        number, seen = state.newest, {}
+        numbered, number = not state.unnumbered, state.newest
+        checks: list[int] = []
+        texts: list[str] = []
         found: list[ChatStreamEvent] = []
         for chunk in chunks:
             if target is None or not target.takes(chunk):
-                if found:
-                    return None
-                target = self._target = self._target_of(chunk)
+                target = None if found else self._target_of(chunk)
                 if target is None:
                     return None
             delta = chunk.delta
             event = target.event(delta) if delta else None
             if event is None:
                 return None
+            texts.append(delta)
             found.append(event)
-            if chunk.sequence_number is not None and not state.unnumbered:
+            if numbered and chunk.sequence_number is not None:
                 number += 1
                 if chunk.sequence_number != number:
                     return None
-                seen[number] = crc32(delta.encode(), target.check)
-        if seen:
-            if not state.seen or len(state.seen) + len(seen) > _MOST_NUMBERS:
-                return None
-            state.seen.update(seen)
-            state.newest = number
-        if target is not None:
-            target.sent.more(*[chunk.delta for chunk in chunks])
+                checks.append(crc32(delta.encode(), target.check))
+        if target is None or (checks and not self._remember(checks)):
+            return None
+        self._target = target
+        target.sent.more(texts)
         return found
 
-    def _target_of(self, chunk: PlainEvent) -> "Target | None":
+    def _remember(self, checks: list[int]) -> bool:
+        """The events that follow the newest, by their checksums. False if they were to be looked at one by one."""
+        state = self.state
+        if not state.seen or len(state.seen) + len(checks) > _MOST_NUMBERS:
+            return False
+        for check in checks:
+            state.newest += 1
+            state.seen[state.newest] = check
+        return True
+
+    def _target_of(self, chunk: PlainEvent) -> Target | None:
         """What the deltas of a text or a call that has begun are written to."""
         item = self.state.items.find(chunk.item_id, chunk.output_index)
         if item is None:
@@ -321,29 +329,6 @@ class OpenAIResponsesDecoder(Decoder[Event]):
         self._start_if_lost()
         self.state.error_told = True
         self._error(chunk.error if chunk.error is not None else {key: v for key, v in self._untyped().items() if key != "type"})
-
-
-class Target:
-    """A text or a call that has begun: how its next delta becomes an event, and where what was sent of it is counted."""
-
-    __slots__ = ("_first", "check", "event", "sent")
-
-    def __init__(self, first: PlainEvent, sent: Sent, event: Callable[[str], Any]) -> None:
-        self._first = first
-        self.sent = sent
-        self.event = event
-        self.check = crc32(first.type.encode())
-
-    def takes(self, chunk: PlainEvent) -> bool:
-        """Whether a delta is of the same text or call as the one this was made for."""
-        first = self._first
-        return (
-            chunk.item_id == first.item_id
-            and chunk.type == first.type
-            and chunk.output_index == first.output_index
-            and chunk.content_index == first.content_index
-            and chunk.summary_index == first.summary_index
-        )
 
 
 def _index_of(chunk: Event | PlainEvent, channel: str) -> int:

@@ -119,7 +119,7 @@ class Items(Parts):
 
     def send(self, emit: Emit, item: ItemKey, part: PartKey, delta: str, event: Callable[[str, int], Any], channel: str) -> None:
         first = not part.sent.begun
-        part.sent.more(delta)
+        part.sent.more([delta])
         emit(event(delta, part.number))
         if first:
             whose = {"id": item.id} if item.id else {}
@@ -171,7 +171,7 @@ class Items(Parts):
 
     def more_arguments(self, emit: Emit, item: ItemKey, delta: str) -> None:
         item.given = ""
-        item.arguments.more(delta)
+        item.arguments.more([delta])
         if item.call is not None:
             self.calls.write(emit, item.call, delta)
         elif item.block is not None:
