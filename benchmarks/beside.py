@@ -7,7 +7,7 @@ from pathlib import Path
 from . import contenders as c
 from . import wires as w
 from .measuring import exponent, machine
-from .ours import CALLS, FLOORS, TEXTS
+from .ours import FLOORS
 from .peers import installed
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -47,13 +47,13 @@ def tables(docs: Path | None) -> Iterator[str]:
     whole = [(OURS, "", protocol, c.response_of(protocol)) for protocol in ("openai-chat", "anthropic-messages")]
     for name, version, protocol, contender in [*whole, *installed()]:
         floor = FLOORS[protocol]
-        cells = [_ratio(contender, floor, w.reads(TEXTS[protocol](2000), 16384))[0]]
+        cells = [_ratio(contender, floor, w.reads(w.TEXTS[protocol](2000), 16384))[0]]
         times: dict[int, float] = {}
         for size in SIZES:
             if times and times[max(times)] * 100 > PATIENCE:
                 cells.append("-")
                 continue
-            cell, spent = _ratio(contender, floor, w.reads(CALLS[protocol](size, WIDTH), 16384))
+            cell, spent = _ratio(contender, floor, w.reads(w.CALLS[protocol](size, WIDTH), 16384))
             cells.append(cell)
             if spent is not None:
                 times[size] = spent

@@ -14,18 +14,6 @@ FLOORS: dict[str, c.Contender] = {
     "anthropic-messages": c.claude_floor,
     "gemini": c.gemini_floor,
 }
-TEXTS = {
-    "openai-chat": w.chat_text,
-    "openai-responses": w.responses_text,
-    "anthropic-messages": w.claude_text,
-    "gemini": w.gemini_text,
-}
-CALLS = {
-    "openai-chat": w.chat_call,
-    "openai-responses": w.responses_call,
-    "anthropic-messages": w.claude_call,
-    "gemini": w.gemini_call,
-}
 READS = {0: "one event each", 16384: "16 KiB"}
 BOUNDS = {
     ("response", 0): 1.6,
@@ -37,12 +25,12 @@ BOUNDS = {
 
 def shapes(protocol: str) -> Iterator[tuple[str, list[bytes]]]:
     """The streams that are measured."""
-    yield "text, 2,000 deltas", TEXTS[protocol](2000)
+    yield "text, 2,000 deltas", w.TEXTS[protocol](2000)
     if protocol == "gemini":
-        yield "one call of 100 KB, whole", CALLS[protocol](100_000, 20)
+        yield "one call of 100 KB, whole", w.CALLS[protocol](100_000, 20)
         return
     for size, width in ((10_000, 4), (100_000, 4), (100_000, 20), (1_000_000, 20)):
-        yield f"one call of {size // 1000} KB by {width}", CALLS[protocol](size, width)
+        yield f"one call of {size // 1000} KB by {width}", w.CALLS[protocol](size, width)
 
 
 def ratio_table(rounds: int) -> Iterator[str]:
@@ -83,7 +71,7 @@ def interleaved(rounds: int) -> Iterator[str]:
 
 def growth(rounds: int) -> Iterator[str]:
     """How time grows with the size of one call's arguments."""
-    for protocol, make in CALLS.items():
+    for protocol, make in w.CALLS.items():
         run = c.response_of(protocol)
         times = {}
         for size in (10_000, 100_000, 1_000_000):

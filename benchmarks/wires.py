@@ -177,3 +177,18 @@ def reads(frames: list[bytes], size: int) -> list[bytes]:
         return frames
     data = b"".join(frames)
     return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+TEXTS = {
+    "openai-chat": chat_text,
+    "openai-responses": responses_text,
+    "anthropic-messages": claude_text,
+    "gemini": gemini_text,
+}
+CALLS = {
+    "openai-chat": chat_call,
+    "openai-responses": responses_call,
+    "anthropic-messages": claude_call,
+    "gemini": gemini_call,
+}
+"""A text of so many deltas, and a call of so many bytes by so many characters, of each protocol that is measured."""

@@ -11,17 +11,8 @@ from streamaccumulator import ChatStream, StreamAccumulator, accumulate
 from streamaccumulator.protocols import names, protocol_named
 from streamaccumulator.protocols.decoder import Decoder
 
-TEXTS = {
-    "openai-chat": wires.chat_text,
-    "openai-responses": wires.responses_text,
-    "anthropic-messages": wires.claude_text,
-    "gemini": wires.gemini_text,
-}
-CALLS = {
-    "openai-chat": wires.chat_call,
-    "openai-responses": wires.responses_call,
-    "anthropic-messages": wires.claude_call,
-}
+TEXTS = wires.TEXTS
+CALLS = {protocol: make for protocol, make in wires.CALLS.items() if protocol != "gemini"}  # which sends a call whole
 FEW, MANY = 300, 3000
 MOST_TIMES = MANY / FEW * 1.02
 """What ten times as much may cost: what a stream costs once counts for little."""

@@ -129,3 +129,12 @@ def test_a_stream_that_is_never_plain_is_not_asked_for_long() -> None:
         decoder.feed(chat({"index": 0, "delta": {"content": f"{at}"}, "logprobs": {"content": [{"token": "x"}]}}))
     assert decoder._decoder is not None
     assert decoder._decoder._plain is None
+
+
+def test_what_is_not_plain_now_and_then_does_not_end_the_short_cut() -> None:
+    decoder = StreamDecoder("openai-chat")
+    for at in range(40):
+        decoder.feed(chat({"index": 0, "delta": {"content": f"{at}"}, "logprobs": {"content": [{"token": "x"}]}}))
+        decoder.feed(delta(content="plain"))
+    assert decoder._decoder is not None
+    assert decoder._decoder._plain is not None

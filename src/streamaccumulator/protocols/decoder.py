@@ -120,6 +120,8 @@ class Decoder(Generic[C]):
                 if self._misses > _MOST_MISSES:
                     self._plain = self._plain_lines = None
             if deltas is not None:
+                if self._misses:
+                    self._misses = 0
                 self._emits[0](deltas[0])
                 return
         try:
