@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from zlib import crc32
 
 
 def _sse(payload: object, event: str = "") -> bytes:
@@ -20,9 +21,15 @@ def chat_frame(delta: object, reason: str | None = None) -> bytes:
         "service_tier": "default",
         "system_fingerprint": "fp_6ec83003ad",
         "choices": [choice],
-        "obfuscation": "a1B2c3D4",
+        "obfuscation": padding(delta),
     }
     return _sse(envelope)
+
+
+def padding(delta: object) -> str:
+    """OpenAI's padding, of another length in each event, so that the size of an event does not tell that of its text."""
+    checksum = crc32(repr(delta).encode())
+    return f"{checksum:08x}aB3dE5gH7"[: 1 + checksum % 16]
 
 
 def pieces(text: str, width: int) -> Iterator[str]:
@@ -117,7 +124,7 @@ def _responses(
     events: list[dict[str, object]] = [
         {"type": "response.created", "response": response},
         {"type": "response.output_item.added", "output_index": 0, "item": item},
-        *[{"type": f"response.{kind}.delta", **place, "delta": delta, "obfuscation": "a1B2c3D4"} for delta in deltas],
+        *[{"type": f"response.{kind}.delta", **place, "delta": delta, "obfuscation": padding(delta)} for delta in deltas],
         {"type": "response.output_item.done", "output_index": 0, "item": {**item, **done, "status": "completed"}},
         {"type": "response.completed", "response": {**response, "status": "completed", "output": [{**item, **done}]}},
     ]

@@ -4,7 +4,7 @@ Here the framing meets the protocol: how the bytes are framed, which protocol an
 of bytes that held nothing. `stream` re-exports it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 from ._dump import built, plain, read, write
@@ -24,7 +24,7 @@ from .protocols.decoder import FAULTS, HEAD, NO_LINE_ENDS, has_no_line_ends, str
 from .protocols.surrogates import Emit
 from .think_tags import ThinkStage, ThinkTags
 
-Bulk = Callable[[list[ChatStreamEvent]], object]
+Bulk = Callable[[Iterable[ChatStreamEvent]], object]
 """Takes several events of choice 0 at once, as the sink's `emit` would take them one by one."""
 
 PATIENCE = 16
@@ -75,9 +75,16 @@ class StreamDecoder:
         self._named = ""  # the protocol the caller named, until a payload was compared with it
         self._faults: list[ChatStreamEvent] = []  # what a framer told before there was a decoder
         self._framer: Framer | None = None
+        self._settled: Callable[[Any], object] | None = (
+            None  # takes bytes, once it is known who reads them and that they say something
+        )
         self._waiting = b""  # bytes that do not yet tell their framing
         self._head = b""
         self._fed = 0
+        self._choose(protocol)
+
+    def _choose(self, protocol: str | Protocol) -> None:
+        """Begin with the protocol that the caller named, or look for one."""
         if isinstance(protocol, str) and protocol == "auto":
             first: Emit = self._sink(0)
             self._emit = first
@@ -97,10 +104,12 @@ class StreamDecoder:
         Bytes may be cut anywhere, also inside a character; a `str` is taken as its UTF-8. Anything else is one payload
         that somebody parsed already: a mapping, an SDK object, a dataclass. Raises TypeError if it is none of these.
         """
-        if item.__class__ is bytes and self._decoder is not None and not self._decoder.silent and self._framer is not None:
-            self._framer.feed(item)
+        if self._settled is not None and item.__class__ is bytes:
+            self._settled(item)
         elif isinstance(item, bytes | str | bytearray | memoryview):
             self._feed_bytes(_bytes_of(item))
+            if self._decoder is not None and not self._decoder.silent and self._framer is not None:
+                self._settled = self._framer.feed
         else:
             self._feed_value(item)
         return self._taken() if self._events else []
@@ -265,7 +274,8 @@ class StreamDecoder:
         """From now on frames go straight to the decoder."""
         if self._framer is not None and self._decoder is not None:
             self._framer.on_frame = self._decoder.payload
-            self._framer.on_run = self._decoder.run if self._decoder.plain_type is not None else None
+            self._framer.on_one, self._framer.on_many = self._decoder.one_more, self._decoder.many_more
+            self._decoder.on_mould = self._framer.expect
 
     def _frame_by(self, framer: Callable[..., Framer]) -> Framer:
         self._framer = found = framer(self._undetected, self._tell, self._limits)
@@ -318,7 +328,7 @@ class StreamDecoder:
             self._detect((data, event, offset), value, event)
         else:
             self._compare(value, event)
-            self._decoder.payload(data, event, offset)
+            self._decoder.payload(data, event, offset, value)
 
     def _feed_value(self, value: object) -> None:
         payload = to_mapping(value)

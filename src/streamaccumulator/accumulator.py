@@ -107,8 +107,11 @@ class StreamAccumulator(Building):
 
     def observe_all(self, events: Iterable[ev.ChatStreamEvent]) -> None:
         """Merge several events. Raises as `observe`, after it has merged those before the one that raises."""
+        if type(events) is ev.Deltas and self._extends(events):
+            return
+        handler_of = _HANDLERS.get
         for event in events:
-            handler = _HANDLERS.get(event.__class__)
+            handler = handler_of(event.__class__)
             if handler is None or self._deaf:
                 self.observe(event)
             else:
@@ -193,6 +196,33 @@ class StreamAccumulator(Building):
     def stopped(self) -> bool:
         """True when a limit was hit or `finalize` was called: reading on is of no use."""
         return self._deaf
+
+    def _extends(self, deltas: ev.Deltas) -> bool:
+        """Merge deltas of the part that was written last, as their handler would one by one. False, with nothing done, if any of
+        them is to be looked at.
+        """
+        part, texts = self._current, deltas.texts
+        if type(part) is CallBuilder:
+            alike = part.id == deltas.to and not (part.extends or part.ended or part.live is not None)
+        elif type(part) is TextBuilder:
+            alike = part.number == deltas.to and deltas.kind is ev.TextDelta and part.repeats < 0
+        else:
+            alike = type(part) is ReasoningBuilder and part.number == deltas.to and deltas.kind is ev.ReasoningDelta
+        if not alike or part is None or self._deaf or "" in texts or max(map(len, texts)) >= WIDE:
+            return False
+        run, at = part.run, 0
+        while at < len(texts) and not self._deaf:
+            taken = RUN - len(run)
+            run += texts[at : at + taken]
+            at += taken
+            if len(run) >= RUN:
+                self._fold(part)
+        return True
+
+    def _fold(self, part: Builder) -> None:
+        self._spend(part.fold())
+        if isinstance(part, CallBuilder) and part.size > self._limits.arguments_bytes:
+            self._hit("arguments_bytes", part.size)
 
     # ---- One handler per event: the merge rules.
 
@@ -323,7 +353,7 @@ class StreamAccumulator(Building):
     def _arguments(self, event: ev.ToolCallArgumentDelta) -> None:
         call = self._current
         if type(call) is not CallBuilder or call.id != event.id:
-            call = self._known_call(event.id)
+            call = self._calls.get(event.id) or self._known_call(event.id)
             if call is None:
                 return
             self._current = call
@@ -340,9 +370,7 @@ class StreamAccumulator(Building):
             call.watch_resend(delta)
         run.append(delta)  # as `_add` does, without the call
         if len(run) >= RUN or len(delta) >= WIDE:
-            self._spend(call.fold())
-            if call.size > self._limits.arguments_bytes:
-                self._hit("arguments_bytes", call.size)
+            self._fold(call)
         if call.live is not None:
             fault = call.live.follow(call, delta)
             if fault is not None and self._early:

@@ -8,6 +8,8 @@ unique within the stream. None means the open part of that kind. Structs that ho
 `gc=False`, so that a million of them cost the collector nothing; those that hold a dict are not.
 """
 
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 import msgspec
@@ -208,6 +210,20 @@ class Unknown(Record, frozen=True, gc=False, tag="unknown"):
     """An event of the provider that we do not know: counted, never fatal."""
 
     kind: str
+
+
+class Deltas(msgspec.Struct, frozen=True, gc=False):
+    """Several deltas of one text or call, in order: an iterable of their events, which are made when somebody asks for them."""
+
+    kind: type[TextDelta] | type[ReasoningDelta] | type[RefusalDelta] | type[ToolCallArgumentDelta]
+    to: int | str | None
+    """The part, or the id of the call."""
+    texts: Sequence[str]
+
+    def __iter__(self) -> "Iterator[ChatStreamEvent]":
+        kind: Any = self.kind
+        both = (repeat(self.to), self.texts) if kind is ToolCallArgumentDelta else (self.texts, repeat(self.to))
+        return map(kind, *both)
 
 
 ChatStreamEvent = (

@@ -138,3 +138,128 @@ def test_what_is_not_plain_now_and_then_does_not_end_the_short_cut() -> None:
         decoder.feed(delta(content="plain"))
     assert decoder._decoder is not None
     assert decoder._decoder._plain is not None
+
+
+# ---- Frames that are alike.
+
+
+def named(payload: object, event: str) -> bytes:
+    return f"event: {event}\n".encode() + sse(payload)
+
+
+def responses(number: int, text: str, pad: str = "ab", kind: str = "response.output_text.delta", index: int = 0) -> bytes:
+    place = {"item_id": f"m{index}", "output_index": index, "content_index": 0}
+    return named({"type": kind, "sequence_number": number, **place, "delta": text, "logprobs": [], "obfuscation": pad}, kind)
+
+
+def gemini(text: str, tokens: int, **more: object) -> bytes:
+    usage = {"promptTokenCount": 3, "candidatesTokenCount": tokens, "totalTokenCount": 3 + tokens}
+    candidate = {"content": {"parts": [{"text": text, **more}], "role": "model"}, "index": 0}
+    return sse({"candidates": [candidate], "usageMetadata": usage, "modelVersion": "g", "responseId": "r"})
+
+
+def claude(text: str, index: int = 0, key: str = "text") -> bytes:
+    kind = {"text": "text_delta", "partial_json": "input_json_delta", "thinking": "thinking_delta"}[key]
+    return named({"type": "content_block_delta", "index": index, "delta": {"type": kind, key: text}}, "content_block_delta")
+
+
+def block(index: int, **kind: object) -> bytes:
+    return named({"type": "content_block_start", "index": index, "content_block": kind}, "content_block_start")
+
+
+def added(index: int, **item: object) -> bytes:
+    return named({"type": "response.output_item.added", "output_index": index, "item": {"id": f"m{index}", **item}}, "item")
+
+
+STARTS: dict[str, list[bytes]] = {
+    "openai-chat": [delta(content="", reasoning_content="r"), call(0, "c0", "f", "{"), call(1, "c1", "g", "{"), delta(content="a")],
+    "openai-responses": [
+        added(0, type="message", role="assistant", content=[]),
+        added(1, type="function_call", call_id="c", name="f", arguments=""),
+        responses(1, "a"),
+        responses(2, "{", kind="response.function_call_arguments.delta", index=1),
+    ],
+    "anthropic-messages": [
+        block(0, type="text", text=""),
+        block(1, type="tool_use", id="t", name="f", input={}),
+        block(2, type="thinking", thinking=""),
+        claude("x", 0),
+        claude("{", 1, "partial_json"),
+    ],
+    "gemini": [gemini("a", 1)],
+}
+TEXTS = st.sampled_from(["a", "bc", "", '"', "\\", "é", "\n", '","', "\U0001f600", "x" * 1500, "7"])
+NUMBERS = st.integers(min_value=0, max_value=12)
+ALIKE: dict[str, st.SearchStrategy[bytes]] = {
+    "openai-chat": st.one_of(
+        st.builds(lambda text: delta(content=text), TEXTS),
+        st.builds(lambda index, text: call(index % 3, arguments=text), NUMBERS, TEXTS),
+        st.builds(lambda text: delta(reasoning_content=text), TEXTS),
+        st.builds(
+            lambda text, pad: delta(content=text).replace(b"}\n\n", b',"obfuscation":"%b"}\n\n' % pad.encode()),
+            TEXTS,
+            TEXTS.filter(str.isalnum),
+        ),
+        st.sampled_from(
+            [delta(content="z").replace(b'"z"', rb'"\ud83d"'), delta(content="q").replace(b":", b" : "), b"data: {}\n\n"]
+        ),
+    ),
+    "openai-responses": st.one_of(
+        st.builds(lambda number, text: responses(number, text), NUMBERS, TEXTS),
+        st.builds(
+            lambda number, text: responses(number, text, kind="response.function_call_arguments.delta", index=1), NUMBERS, TEXTS
+        ),
+    ),
+    "anthropic-messages": st.one_of(
+        st.builds(claude, TEXTS, st.integers(0, 2), st.sampled_from(["text", "partial_json", "thinking"])),
+        st.sampled_from([b'event: ping\ndata: {"type": "ping"}\n\n', b'event: error\ndata: {"type":"content_block_delta"}\n\n']),
+    ),
+    "gemini": st.one_of(
+        st.builds(gemini, TEXTS, NUMBERS), st.builds(lambda text, tokens: gemini(text, tokens, thought=True), TEXTS, NUMBERS)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(ALIKE))
+@given(data=st.data())
+def test_frames_that_are_alike_give_what_they_give_alone(name: str, data: st.DataObject) -> None:
+    wire = [*STARTS[name], *data.draw(st.lists(st.tuples(ALIKE[name], st.integers(1, 4)), max_size=8).map(repeated))]
+    whole = b"".join(wire)
+    at_once, alone, torn = events_of(whole, name), events_of(wire, name), events_of(cuts(whole, 61), name)
+    assert but_counts(at_once) == but_counts(alone) == but_counts(torn)
+    assert fold(at_once) == fold(alone) == fold(torn)
+    decoder = DECODERS[name]
+    typed, decoder._typed_plain = decoder._typed_plain, None
+    try:
+        long = events_of(wire, name)
+    finally:
+        decoder._typed_plain = typed
+    assert but_counts(at_once) == but_counts(long)
+    assert fold(at_once) == fold(long)
+
+
+def repeated(drawn: list[tuple[bytes, int]]) -> list[bytes]:
+    return [frame for frame, times in drawn for _ in range(times)]
+
+
+@pytest.mark.parametrize("name", list(ALIKE))
+def test_numbered_in_order_most_frames_are_not_decoded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    more = {
+        "openai-chat": [call(at % 2, arguments="x") for at in range(200)],
+        "openai-responses": [responses(at + 3, "x", pad="p" * (at % 5 + 1)) for at in range(200)],
+        "anthropic-messages": [claude("x") for _ in range(200)],
+        "gemini": [gemini("x", at) for at in range(200)],
+    }[name]
+    plain: list[bytes] = []
+    decoder = DECODERS[name]
+    read = decoder._is_plain
+
+    def seen(self: Any, data: bytes) -> Any:
+        plain.append(data)
+        return read(self, data)
+
+    monkeypatch.setattr(decoder, "_is_plain", seen)
+    for wire in ([*STARTS[name], *more], [b"".join([*STARTS[name], *more])]):
+        plain.clear()
+        events_of(wire, name)
+        assert len(plain) <= len(STARTS[name]) + 3

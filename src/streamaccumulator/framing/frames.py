@@ -11,17 +11,25 @@ import msgspec
 
 from ..events import ChatStreamEvent, LimitHit
 from ..limits import Limits
+from .moulds import Found, Mould, Values
 
 OnFrame = Callable[[bytes, str, int], None]
 """Takes one frame: its payload, the name of its event (empty if the wire gives none), the offset of its first byte."""
 
-OnRun = Callable[[bytes, list[str]], bool]
-"""Takes the payloads of several frames at once, a line each, and the names of their events (empty if the wire gives none).
+OnOne = Callable[[Mould, Values, bytes, int], bool]
+"""Takes what stood in the blanks of a frame that is alike, the frame, and where in it its payload begins.
 
-Each payload begins with `{` and ends with `}`. Returns False, with nothing done, to be given them one by one.
+Returns False, with nothing done, to be given it as a frame.
 """
 
+OnMany = Callable[[Mould, Found, bytes, int], bool]
+"""The same for several frames at once, of which it gets the newest."""
+
 Emit = Callable[[ChatStreamEvent], None]
+
+
+def _is_refused(*_: object) -> bool:
+    return False
 
 
 BLANK = b"\xef\xbb\xbf \t\r\n"
@@ -37,16 +45,17 @@ class FramerState(msgspec.Struct):
 class Framer:
     """Cuts a byte stream into frames for `on_frame`; what it notices goes to `emit`, in the order in which it comes.
 
-    After a frame passed the limit (`LimitHit`) it gives nothing more. `on_frame` may be replaced at any time, and `on_run`, for
-    which no framer has to have a use.
+    After a frame passed the limit (`LimitHit`) it gives nothing more. `on_frame` may be replaced at any time, and `on_one` and
+    `on_many`, which get frames of the mould that `expect` was given; no framer has to look for them.
     """
 
-    __slots__ = ("_dead", "_emit", "_limit", "on_frame", "on_run")
+    __slots__ = ("_dead", "_emit", "_limit", "on_frame", "on_many", "on_one")
     state_type: ClassVar[type[FramerState]]
 
     def __init__(self, on_frame: OnFrame, emit: Emit, limits: Limits = Limits()) -> None:
         self.on_frame = on_frame
-        self.on_run: OnRun | None = None
+        self.on_one: OnOne = _is_refused
+        self.on_many: OnMany = _is_refused
         self._emit = emit
         self._limit = limits.frame_bytes
         self._dead = False
@@ -58,6 +67,9 @@ class Framer:
     def close(self) -> None:
         """No more comes: hand out what is left."""
         raise NotImplementedError  # each wire's own
+
+    def expect(self, mould: Mould | None) -> None:
+        """What the next frames may be alike to; None: nothing any more."""
 
     def reconnected(self) -> None:
         """What comes next is a new connection's: a frame that had not ended is forgotten, and the next byte begins one."""

@@ -6,8 +6,8 @@ The bytes may be cut anywhere, also inside a character or between CR and LF; the
 CR or CRLF and nowhere else. Work is linear in the bytes: nothing to the left of what was read is looked at again.
 
 Several paths give the same frames. `_read_lines` is the format, line by line. `_read_run` takes the frames of a read at
-once, in C calls, as long as they have a common shape: an object in `data: ...` alone, or after `event: ...`, ended by LF LF.
-`feed` takes a read that is one such frame.
+once, in C calls, as long as they have a common shape: a line of `data: ...` alone, or after `event: ...`, ended by LF LF.
+`feed` takes a read that is one such frame. Frames of an expected mould are not even cut out: only their values are.
 """
 
 import re
@@ -16,13 +16,14 @@ from ..events import Notice
 from ..limits import Limits
 from .event_ids import EventIds
 from .frames import Emit, Framer, FramerState, OnFrame
+from .moulds import Mould
 
 _BOM = b"\xef\xbb\xbf"
 RUN = 32768
 """Bytes of whole frames that are taken at once: more would gain nothing."""
 _LEAD = re.compile(rb"(?:event: ([^\r\n]*)\n)?data: ")
-_HEAD = re.compile(rb"(?:event: ([^\n]*)\n)?data: \{")
-_BETWEEN = re.compile(rb"\}\n\n(?:event: ([^\n]*)\n)?data: \{")
+_FEW = 2048
+"""The same where frames are of several names; and bytes of a frame that may be read again when more of it comes."""
 
 
 class SSEState(FramerState):
@@ -57,9 +58,13 @@ class SSEFramer(Framer):
         "_ids",
         "_lead",
         "_line",
+        "_mould",
+        "_mould_lead",
         "_name",
         "_offset",
+        "_reach",
         "_retry",
+        "_single",
         "_size",
         "_start",
     )
@@ -80,6 +85,10 @@ class SSEFramer(Framer):
         self._ids = EventIds()
         self._retry: int | None = None
         self._lead, self._size, self._name = b"data: ", 6, ""  # how the newest frame that was a read began, and its event
+        self._mould: Mould | None = None
+        self._mould_lead = b""  # how the frames of that begin
+        self._reach = RUN
+        self._single = False  # whether the newest read was one frame
         self._fresh = False  # whether the next byte begins a frame, and nothing is in the way of taking that as it comes
 
     @property
@@ -102,28 +111,42 @@ class SSEFramer(Framer):
 
     def feed(self, data: bytes) -> None:
         """Hand out the frames that these bytes complete."""
-        if self._fresh and data[-2:] == b"\n\n" and len(data) <= self._limit:
-            if data[: self._size] == self._lead or self._leads(data):
+        mould = self._mould
+        if self._fresh and len(data) <= self._limit:
+            if mould is not None and self._single and (values := mould.one(data)) is not None:
+                if self.on_one(mould, values, data, len(self._mould_lead)):
+                    self._offset = self._start = self._offset + len(data)
+                    return
+            if data[-2:] == b"\n\n" and (data[: self._size] == self._lead or self._leads(data)):
                 payload = data[self._size : -2]
                 if 10 not in payload and 13 not in payload:  # one frame, whole
                     offset = self._offset
+                    self._single = True
                     self._offset = self._start = offset + len(data)
                     self.on_frame(payload, self._name, offset)
                     return
+        self._single = False
         self._feed(data)
 
-    def _leads(self, data: bytes) -> bool:
+    def expect(self, mould: Mould | None) -> None:
+        self._mould, self._mould_lead = mould, self._lead
+        if mould is not None:
+            mould.framed(self._lead, b"data: ", b"\n\n")
+
+    def _leads(self, data: bytes, at: int = 0) -> bool:
         """Whether a frame begins as frames do; if so, the next one may begin with the same."""
-        lead = _LEAD.match(data)
+        if data.startswith(self._lead, at):
+            return True
+        lead = _LEAD.match(data, at)
         if lead is None:
             return False
-        self._lead, self._size, self._name = lead[0], lead.end(), (lead[1] or b"").decode("utf-8", "replace")
+        self._lead, self._size, self._name = lead[0], len(lead[0]), (lead[1] or b"").decode("utf-8", "replace")
         return True
 
     def _feed(self, data: bytes) -> None:
         if self._head is not None:
             data = self._without_bom(data)
-        if self._line and not self._busy and 10 in data:  # a frame begun: it is read with the others
+        if self._line and not self._busy and (10 in data or 13 in data or 10 in self._line):  # a frame begun: read with the others
             data = bytes(self._line) + data
             self._offset -= len(self._line)
             self._line.clear()
@@ -133,7 +156,7 @@ class SSEFramer(Framer):
         if 13 in data:
             at = self._read_lines(data, at)
         while at < length and not self._dead:
-            taken = self._read_run(data, at)
+            taken = self._read_run(data, at) or self._hold(data, at)
             at = at + taken if taken else self._read_lines(data, at, stop_at_frame=True)
         if not self._dead:
             self._offset += length
@@ -144,6 +167,10 @@ class SSEFramer(Framer):
         if self._head:
             self._line += self._head
         self._head = None
+        if self._line:
+            held = bytes(self._line)
+            self._line.clear()
+            self._read_lines(held, 0)
         if self._line:
             self._end_line(bytes(self._line))
             self._line.clear()
@@ -166,49 +193,64 @@ class SSEFramer(Framer):
         return data
 
     def _read_run(self, data: bytes, at: int) -> int:
-        """Hand out the frames from offset `at` on that hold one object each, in lines of the common shapes; returns their bytes.
-
-        What lies between two objects is split off: where no line end is left then, there was nothing else to read.
-        """
-        end = data.rfind(b"}\n\n", at, at + RUN)
-        head = _HEAD.match(data, at)
-        if head is None or not head.end() <= end <= at + self._limit - 3:
+        """Hand out the frames from offset `at` on that are a line of data each, under one name or none; returns their bytes."""
+        if not self._leads(data, at):
             return 0
-        begun = data[head.end() : end]
-        objects = begun.split(b"}\n\n" + head[0])
-        names = [head[1]] * len(objects)
-        size = end + 3 - at
-        if 10 in b"".join(objects):  # frames of several names, or of another shape
-            cut = _BETWEEN.split(begun)
-            objects, names = cut[0::2], [head[1], *cut[1::2]]
-            whole = next((place for place, found in enumerate(objects) if 10 in found), len(objects))
-            if not whole:
-                return 0
-            objects, names = objects[:whole], names[:whole]
-            size = sum(map(_size, objects, names))
-        offset = self._offset + at
-        self._start = offset + size
-        self._hand_out(objects, names, offset)
+        end = data.rfind(b"\n\n", at, at + min(self._reach, self._limit)) + 2
+        if end < at + self._size:
+            self._reach = RUN
+            return 0
+        lines = data[at : end - 1].split(b"\n")
+        step = self._lead.count(b"\n") + 2
+        payloads = lines[step - 2 :: step]
+        count = len(payloads)
+        if len(lines) != count * step or any(lines[step - 1 :: step]) or (step == 3 and lines[::3].count(lines[0]) != count):
+            frames = (lines[place : place + step] for place in range(0, len(lines), step))
+            count = next((place for place, frame in enumerate(frames) if frame[:-2] != lines[: step - 2] or frame[-1]), count)
+        self._reach = RUN if count == len(payloads) else _FEW
+        start = self._offset + at
+        self._start = start + self._hand_out(payloads if count == len(payloads) else payloads[:count], start)
+        return self._start - start
+
+    def _hold(self, data: bytes, at: int) -> int:
+        """Put down the begin of a short frame as it is, to be read with what follows it; returns its bytes."""
+        size = len(data) - at
+        if size > _FEW or not self._leads(data, at) or 10 in data[at + self._size : -1]:
+            return 0
+        self._line += data[at:]
         return size
 
-    def _hand_out(self, objects: list[bytes], names: list[bytes | None], offset: int) -> None:
-        """All at once; where that is refused in halves, down to the frame that is refused alone."""
-        known = {name: (name or b"").decode("utf-8", "replace") for name in set(names)}
-        events = list(map(known.__getitem__, names))
-        has_errors = "error" in known.values()
-        told = 0  # the frame at `offset`
-        todo = [(0, len(objects))]
-        while todo:
-            start, stop = todo.pop()
-            if self.on_run is None or stop - start == 1 or has_errors:
-                offset += sum(map(_size, objects[told:start], names[told:start]))
-                told = start
-                self.on_frame(b"{" + objects[start] + b"}", events[start], offset)
-                if stop - start > 1:
-                    todo.append((start + 1, stop))
-            elif not self.on_run(b"{" + b"}\n{".join(objects[start:stop]) + b"}", events[start:stop]):
-                middle = (start + stop) // 2
-                todo += [(middle, stop), (start, middle)]
+    def _hand_out(self, lines: list[bytes], offset: int) -> int:
+        """The frames whose data are these lines, those that are alike at once; returns their bytes."""
+        beside, size, at, most = self._size - 4, 0, 0, len(lines)
+        while at < len(lines):
+            mould = self._mould if self._lead == self._mould_lead else None
+            if mould is not None:
+                some = lines[at : at + most]
+                taken = self._alike(mould, some)
+                size += sum(map(len, some[:taken])) + beside * taken
+                at += taken
+                most = 2 * most if taken == len(some) else max(taken, 1)  # where few are alike, few are looked at in vain
+                if taken == len(some):
+                    continue
+            if not lines[at].startswith(b"data: "):
+                break
+            self.on_frame(lines[at][6:], self._name, offset + size)
+            size += len(lines[at]) + beside
+            at += 1
+        return size
+
+    def _alike(self, mould: Mould, lines: list[bytes]) -> int:
+        """Hand out the first of several frames, those that are of a mould; returns how many."""
+        if not mould.like(lines[:1]):
+            return 0
+        while lines:
+            found = mould.many(lines)
+            if found is not None and self.on_many(mould, found, lines[-1], 6):
+                return len(lines)
+            like = mould.like(lines)
+            lines = lines[: like if like < len(lines) else like // 2]
+        return 0
 
     def _read_lines(self, data: bytes, at: int, *, stop_at_frame: bool = False) -> int:
         """The format itself, from offset `at` on; returns how far it read: to the end, or with `stop_at_frame` past one frame."""
@@ -296,8 +338,3 @@ class SSEFramer(Framer):
         self._data.clear()
         self._too_big()
         return False
-
-
-def _size(found: bytes, name: bytes | None) -> int:
-    """The bytes of a frame that `_read_run` found, of what stands between the braces."""
-    return len(found) + (10 if name is None else len(name) + 18)

@@ -9,14 +9,15 @@ The event's id is unique within the stream: the provider's own where it is non-e
 * no index: the known id, else a name is a new call, else the latest open call.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from .._json import to_bytes
 from .._values import whole
-from ..events import Notice, ToolCallArgumentDelta, ToolCallEnd, ToolCallName, ToolCallStart
+from ..events import ChatStreamEvent, Deltas, Notice, ToolCallArgumentDelta, ToolCallEnd, ToolCallName, ToolCallStart
+from .plain import Growth
 from .surrogates import Emit
 
 
@@ -62,15 +63,41 @@ class CallBook(msgspec.Struct):
             emit(Notice("late_id", "a call's id came after its start; the minted id stays", call.id))
         return at
 
-    def more(self, at: int | None, text: str) -> ToolCallArgumentDelta | None:
-        """The commonest fragment as its event: more text of an open call that has some. None, with nothing done: it is another."""
-        if at is None or not text:
+    def growth_by_index(self) -> Growth:
+        """The commonest fragments: more text of open calls that have some, by their index. Until anything else comes."""
+        ids = {index: call.id for index, at in self.at_index.items() if not (call := self.calls[at]).ended and not call.blank}
+
+        def one(text: str, index: int | None) -> ToolCallArgumentDelta | None:
+            if index not in ids:
+                return None
+            self.latest = self.at_index[index]
+            return ToolCallArgumentDelta(ids[index], text)
+
+        def many(texts: Sequence[str], indexes: Sequence[int] | None) -> Iterable[ChatStreamEvent] | None:
+            if indexes is None or not ids.keys() >= set(indexes):
+                return None
+            self.latest = self.at_index[indexes[-1]]
+            if indexes.count(indexes[0]) == len(indexes):
+                return Deltas(ToolCallArgumentDelta, ids[indexes[0]], texts)
+            return list(map(ToolCallArgumentDelta, map(ids.__getitem__, indexes), texts))
+
+        return Growth(one, many)
+
+    def growth(self, at: int | None) -> Growth | None:
+        """The same for one call."""
+        if at is None or self.calls[at].ended or self.calls[at].blank:
             return None
-        call = self.calls[at]
-        if call.ended or call.blank:
-            return None
-        self.latest = at
-        return ToolCallArgumentDelta(call.id, text)
+        id = self.calls[at].id
+
+        def one(text: str, number: int | None) -> ToolCallArgumentDelta:
+            self.latest = at
+            return ToolCallArgumentDelta(id, text)
+
+        def many(texts: Sequence[str], numbers: Sequence[int] | None) -> Iterable[ChatStreamEvent]:
+            self.latest = at
+            return Deltas(ToolCallArgumentDelta, id, texts)
+
+        return Growth(one, many)
 
     def open(self, emit: Emit, wire_id: str | None, name: str | None, kind: str = "function") -> int:
         """A new call, where the wire says itself that it is one."""

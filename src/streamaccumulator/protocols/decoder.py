@@ -7,7 +7,7 @@ read becomes an event that says so.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
@@ -19,6 +19,7 @@ from ..events import ChatStreamEvent, Extra, Finish, LimitHit, Notice, Started, 
 from ..limits import Limits
 from ..messages import FinishReason
 from .lenient import lenient
+from .plain import Plain
 from .surrogates import Delta, Emit, SurrogateJoiner
 
 Sink = Callable[[int], Emit]
@@ -28,8 +29,6 @@ C = TypeVar("C", bound=msgspec.Struct)
 
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 FAULTS = (StreamError, Unreadable, LimitHit)
-_MOST_MISSES = 16
-"""Payloads in a row that were not plain, after which a stream is not asked any more."""
 HEAD = 256
 """Bytes of an unreadable frame that are kept to look at."""
 
@@ -64,7 +63,7 @@ class SavedDecoder(msgspec.Struct, kw_only=True):
     at_end: bool
 
 
-class Decoder(Generic[C]):
+class Decoder(Plain, Generic[C]):
     """The part that every protocol shares. A protocol says in `_read` what one chunk means."""
 
     chunk_type: ClassVar[type[msgspec.Struct]]
@@ -73,32 +72,22 @@ class Decoder(Generic[C]):
     """What is remembered of one stream: one Struct of plain values, so that it can be saved. Keys, never content."""
     state: msgspec.Struct
     _typed: ClassVar[msgspec.json.Decoder[Any]]
-    plain_type: ClassVar[type[msgspec.Struct] | None] = None
-    """The wire struct of payloads that are one more delta and nothing else, as most are. None: there is no short cut for them."""
-    _typed_plain: ClassVar[msgspec.json.Decoder[Any] | None]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._typed = msgspec.json.Decoder(cls.chunk_type)
-        cls._typed_plain = msgspec.json.Decoder(cls.plain_type) if cls.plain_type is not None else None
 
     def __init__(self, sink: Sink, limits: Limits = Limits()) -> None:
+        super().__init__()
         self.state = self.state_type()
         self._sink = sink
         self._limits = limits
         self._emits: dict[int, Emit] = {0: sink(0)}
-        plain = self._typed_plain
-        self._plain: Callable[[bytes], Any] | None = plain.decode if plain is not None else None
-        self._plain_lines: Callable[[bytes], list[Any]] | None = plain.decode_lines if plain is not None else None
-        self._misses = 0
         self._decode: Callable[[bytes], C] = self._typed.decode
         self._source: bytes | dict[str, Any] = b""
         self._shared: dict[type, ChatStreamEvent] = {}
-        self.bulk: Callable[[list[ChatStreamEvent]], object] | None = None
-        """Takes several events of choice 0 at once, where there is something that does; the driver sets it."""
         self.faults: list[ChatStreamEvent] = []
         """What went wrong for all choices so far, for one that comes late; not more than one choice would keep."""
-        self._torn = False
         self.silent = True
         """True until something came that is more than a keep-alive."""
         self.at_end = False
@@ -106,59 +95,21 @@ class Decoder(Generic[C]):
 
     # ---- What a driver calls.
 
-    def payload(self, data: bytes, event: str = "", offset: int = 0) -> None:
-        """One frame's data, its `event:` name, and its place in the stream in bytes."""
+    def payload(self, data: bytes, event: str = "", offset: int = 0, parsed: object = None) -> None:
+        """One frame's data, its `event:` name, and its place in the stream in bytes; `parsed` is the data's JSON, if known."""
         if event == "error":
             self._error_frame(data)
             return
-        if self._plain is not None:
-            try:
-                deltas = self._deltas((self._plain(data),))
-            except (msgspec.MsgspecError, RecursionError):
-                deltas = None
-                self._misses += 1
-                if self._misses > _MOST_MISSES:
-                    self._plain = self._plain_lines = None
-            if deltas is not None:
-                if self._misses:
-                    self._misses = 0
-                self._emits[0](deltas[0])
-                return
+        if self._is_plain(data):
+            return
+        self._forget()
         try:
             chunk = self._decode(data)
         except (msgspec.MsgspecError, RecursionError):
             self._surprise(data, event, offset)
             return
-        self._source = data
+        self._source = parsed if isinstance(parsed, dict) else data
         self._read(chunk, event)
-
-    def run(self, payloads: bytes, events: list[str]) -> bool:
-        """The data of several frames, a line each, and their `event:` names, if all of them are plain.
-
-        Each payload is to begin with `{` and to end with `}`: then a line is one JSON value wherever all are as many as the lines.
-        Returns False, with nothing read, if anything in them surprises: `payload` is to be given them one by one.
-        """
-        if self._plain_lines is None:
-            return False
-        try:
-            chunks = self._plain_lines(payloads)
-        except (msgspec.MsgspecError, RecursionError):
-            return False
-        deltas = self._deltas(chunks) if len(chunks) == len(events) else None
-        if deltas is None:
-            return False
-        self._misses = 0
-        self._emit_all(deltas)
-        return True
-
-    def _emit_all(self, deltas: list[ChatStreamEvent]) -> None:
-        """Several deltas of choice 0."""
-        if self.bulk is not None and not self._torn:
-            self.bulk(deltas)
-        else:
-            emit = self._emits[0]
-            for delta in deltas:
-                emit(delta)
 
     def chunk(self, value: object) -> None:
         """One payload that somebody parsed already: a mapping, an SDK's object, a dataclass.
@@ -172,9 +123,6 @@ class Decoder(Generic[C]):
         """The body of an unstreamed response, as `chunk` takes it; by its shape it is known for one. Folded, it equals
         the streamed message."""
         self.chunk(body)
-
-    def settle(self) -> None:
-        """Tell now what was put off: nothing more is read, or what comes is more than a delta."""
 
     def close(self) -> None:
         """No more comes."""
@@ -218,10 +166,6 @@ class Decoder(Generic[C]):
         self.silent, self.at_end = saved.silent, saved.at_end
 
     # ---- What a protocol says.
-
-    def _deltas(self, chunks: Sequence[Any]) -> list[ChatStreamEvent] | None:
-        """The events of chunks of `plain_type`, one each, if all are one more delta for choice 0. None: nothing was done."""
-        return None
 
     def _read(self, chunk: C, event: str) -> None:
         """What one chunk means. `event` is the frame's name, empty if it had none."""

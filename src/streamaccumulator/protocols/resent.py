@@ -4,6 +4,7 @@ A length and a running checksum are enough to tell whether the head of the whole
 the accumulator's to keep. UTF-16, so that characters cut in two count the same as whole ones.
 """
 
+from collections.abc import Iterable
 from zlib import crc32
 
 import msgspec
@@ -21,7 +22,13 @@ class Sent(msgspec.Struct):
     run: list[str] = []
     """The newest pieces, not counted yet."""
 
-    def more(self, deltas: list[str]) -> None:
+    def one_more(self, delta: str) -> None:
+        """A piece was sent."""
+        self.run.append(delta)
+        if len(self.run) >= RUN:
+            self._count()
+
+    def more(self, deltas: Iterable[str]) -> None:
         """Pieces were sent."""
         self.run += deltas
         if len(self.run) >= RUN:

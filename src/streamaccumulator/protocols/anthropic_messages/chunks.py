@@ -9,6 +9,7 @@ import msgspec
 
 from ...messages import FinishReason
 from ..counts import Paths
+from ..plain import Blanks
 
 
 class Wire(msgspec.Struct, frozen=True, gc=False):
@@ -75,6 +76,8 @@ class PlainEvent(Wire, frozen=True, gc=False, kw_only=True):
     usage: None = None
     error: None = None
 
+
+BLANKS = Blanks(texts=("text", "partial_json", "thinking"))
 
 MODELLED_IN_MESSAGE = frozenset({"id", "type", "role", "model", "provider", "content", "stop_reason", "usage"})
 MODELLED_IN_DELTA = frozenset({"stop_reason"})

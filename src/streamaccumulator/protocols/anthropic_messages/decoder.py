@@ -4,7 +4,7 @@ Blocks go by their index on the wire and may overlap; each one that starts gets 
 used again is another part. A block is read by the type of its deltas, so one whose start was lost still opens.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -12,7 +12,6 @@ import msgspec
 from ..._json import to_bytes
 from ...events import (
     BlockDelta,
-    ChatStreamEvent,
     Citation,
     Extra,
     Notice,
@@ -29,8 +28,10 @@ from ...events import (
 from ..calls import CallBook
 from ..counts import usage_of
 from ..decoder import Decoder, Parts
+from ..plain import Growth, growing
 from ..raw import text_at
 from .chunks import (
+    BLANKS,
     FINISH_REASONS,
     MODELLED_IN_DELTA,
     MODELLED_IN_EVENT,
@@ -70,6 +71,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
 
     chunk_type = Event
     plain_type = PlainEvent
+    blanks = BLANKS
     state_type = State
     state: State
 
@@ -97,27 +99,19 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         if block.input is not None and block.call is not None:
             self._input(block, to_bytes(block.input).decode())
 
-    def _deltas(self, chunks: Sequence[PlainEvent | Event]) -> list[ChatStreamEvent] | None:
-        blocks, calls = self.state.blocks, self.state.calls
-        found: list[ChatStreamEvent] = []
-        for chunk in chunks:
-            delta, block = chunk.delta, blocks.get(chunk.index or 0)
-            if block is None or delta is None:
-                return None
-            if delta.type == "text_delta":
-                if not delta.text or block.begun is not None:
-                    return None
-                found.append(TextDelta(delta.text, block.part))
-            elif delta.type == "input_json_delta":
-                more = calls.more(block.call, delta.partial_json or "") if block.input is None else None
-                if more is None:
-                    return None
-                found.append(more)
-            elif delta.type == "thinking_delta" and delta.thinking:
-                found.append(ReasoningDelta(delta.thinking, block.part))
-            else:
-                return None
-        return found
+    def _said(self, chunk: PlainEvent | Event) -> tuple[str | None, int | None]:
+        delta = chunk.delta
+        return (getattr(delta, _TEXT_OF.get(delta.type or "", ""), None), None) if delta is not None else (None, None)
+
+    def _growth(self, chunk: PlainEvent | Event) -> Growth | None:
+        delta, block = chunk.delta, self.state.blocks.get(chunk.index or 0)
+        if block is None or delta is None:
+            return None
+        if delta.type == "text_delta":
+            return growing(TextDelta, block.part) if block.begun is None else None
+        if delta.type == "thinking_delta":
+            return growing(ReasoningDelta, block.part)
+        return self.state.calls.growth(block.call) if block.input is None else None
 
     # ---- One reader per event of the wire.
 
@@ -131,9 +125,11 @@ class AnthropicMessagesDecoder(Decoder[Event]):
             return
         if kind == "text_delta" and delta.text and block.begun is not None:
             self._compare(block, delta.text)
-        plain = self._deltas((chunk,))
-        if plain is not None:
-            self._emits[0](plain[0])
+        text, _ = self._said(chunk)
+        growth = self._growth(chunk) if text else None
+        event = growth.one(text, None) if growth is not None and text else None
+        if event is not None:
+            self._emits[0](event)
         elif kind == "input_json_delta":
             if delta.partial_json:
                 self._input(block, delta.partial_json)
@@ -312,6 +308,9 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         self._flush_inputs()
         self._finished(self._emits[0], FINISH_REASONS, raw)
 
+
+_TEXT_OF = {"text_delta": "text", "input_json_delta": "partial_json", "thinking_delta": "thinking"}
+"""The text of a delta, by its type."""
 
 _MODELLED: dict[str, frozenset[str]] = {
     "text": frozenset({"type", "text", "citations"}),

@@ -9,6 +9,7 @@ import msgspec
 
 from ...messages import FinishReason
 from ..counts import Paths
+from ..plain import Blanks
 
 
 class Wire(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -115,6 +116,8 @@ class PlainChunk(Wire, frozen=True, gc=False, kw_only=True, rename="camel"):
     prompt_feedback: None = None
     error: None = None
 
+
+BLANKS = Blanks(texts=("text",), counts=("candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"))
 
 MODELLED = frozenset(
     {

@@ -5,13 +5,12 @@ Parts come in order and have no ends: text that follows text of the same kind is
 https://ai.google.dev/gemini-api/docs/thought-signatures
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from ...events import (
-    ChatStreamEvent,
     Extra,
     Finish,
     LimitHit,
@@ -28,10 +27,12 @@ from ...events import (
 from ...messages import FinishReason, merge_into
 from ..calls import CallBook
 from ..counts import usage_of
-from ..decoder import Decoder, Parts, reason_of
+from ..decoder import Decoder, Parts, SavedDecoder, reason_of
+from ..plain import Growth, growing
 from ..raw import object_at, objects_at
 from ..surrogates import Emit
 from .chunks import (
+    BLANKS,
     FINISH_REASONS,
     MODELLED,
     MODELLED_IN_CANDIDATE,
@@ -75,6 +76,7 @@ class GeminiDecoder(Decoder[Chunk]):
 
     chunk_type = Chunk
     plain_type = PlainChunk
+    blanks = BLANKS
     state_type = State
     state: State
 
@@ -82,34 +84,45 @@ class GeminiDecoder(Decoder[Chunk]):
     def choices(self) -> set[int]:
         return set(self.state.candidates)
 
-    def _deltas(self, chunks: Sequence[PlainChunk]) -> list[ChatStreamEvent] | None:
-        """Counts come with each: they are told with the next chunk that is more than a delta, or at the end."""
+    def _said(self, chunk: PlainChunk) -> tuple[str | None, int | None]:
+        if len(chunk.candidates) != 1 or len(parts := chunk.candidates[0].content.parts) != 1:
+            return None, None
+        return parts[0].text, None
+
+    def _growth(self, chunk: PlainChunk) -> Growth | None:
         known, state = self.state.known, self.state.candidates.get(0)
         if known is None or state is None or state.open is None:
             return None
-        id, model, number, thought = known.id, known.model, state.open, state.open_is_thought
-        make: Callable[[str, int], ChatStreamEvent] = ReasoningDelta if thought else TextDelta
-        found = []
-        for chunk in chunks:
-            if len(chunk.candidates) != 1 or len(parts := chunk.candidates[0].content.parts) != 1:
-                return None
-            part = parts[0]
-            if not part.text or (part.thought is True) is not thought or chunk.response_id != id or chunk.model_version != model:
-                return None
-            found.append(make(part.text, number))
-        for chunk in chunks:
-            if chunk.usage_metadata:
-                counts = self.state.counts
-                if counts.keys() <= chunk.usage_metadata.keys() and None not in chunk.usage_metadata.values():
-                    self.state.counts = chunk.usage_metadata
-                else:
-                    merge_into(counts, chunk.usage_metadata)
-        return found
+        thought = chunk.candidates[0].content.parts[0].thought is True
+        if thought is not state.open_is_thought or chunk.response_id != known.id or chunk.model_version != known.model:
+            return None
+        return growing(ReasoningDelta if thought else TextDelta, state.open)
+
+    def _tally(self, chunk: PlainChunk) -> None:
+        """Counts come with each: they are told with the next chunk that is more than a delta, or at the end."""
+        self._tally_newest()
+        counts = self.state.counts
+        if chunk.usage_metadata:
+            if counts.keys() <= chunk.usage_metadata.keys() and None not in chunk.usage_metadata.values():
+                self.state.counts = chunk.usage_metadata
+            else:
+                merge_into(counts, chunk.usage_metadata)
+
+    def _tally_newest(self) -> None:
+        """Of frames that were alike the newest counts for all."""
+        newest, self._newest = self._newest, None
+        if newest is not None and self._typed_plain is not None:
+            self._tally(self._typed_plain.decode(newest[self._newest_from :]))
 
     def settle(self) -> None:
+        self._tally_newest()
         counts, self.state.counts = self.state.counts, {}
         if counts:
             self._count(counts)
+
+    def saved(self) -> SavedDecoder:
+        self._tally_newest()
+        return super().saved()
 
     def _count(self, counts: dict[str, Any]) -> None:
         self.to_all(Usage(usage_of(counts, USAGE_PATHS, input_includes_cache=True, output_includes_reasoning=False)))

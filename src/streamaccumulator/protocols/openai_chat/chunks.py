@@ -13,6 +13,7 @@ import msgspec
 
 from ...messages import FinishReason
 from ..counts import Paths
+from ..plain import Blanks
 
 
 class Wire(msgspec.Struct, frozen=True, gc=False):
@@ -99,8 +100,8 @@ class PlainCall(Wire, frozen=True, gc=False, kw_only=True):
 class PlainDelta(Wire, frozen=True, gc=False, kw_only=True):
     content: str | None = None
     tool_calls: list[PlainCall] | None = None
-    reasoning_content: None = None
-    reasoning: None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
     reasoning_text: None = None
     reasoning_details: None = None
     refusal: None = None
@@ -132,6 +133,12 @@ class PlainChunk(Wire, frozen=True, gc=False, kw_only=True):
     usage: None = None
     error: None = None
 
+
+BLANKS = Blanks(
+    texts=("content", "arguments", "reasoning_content", "reasoning"),
+    number=r'"tool_calls"\s*:\s*\[\s*\{\s*"index"',
+    padding=("obfuscation", "p"),
+)
 
 MODELLED = frozenset({"id", "model", "provider", "object", "choices", "usage", "error", "obfuscation", "p"})
 """Keys of a chunk that are read, or are padding (`obfuscation`, `p`); all others are kept as extras."""

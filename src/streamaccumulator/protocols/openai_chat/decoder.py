@@ -4,12 +4,10 @@ Within one delta the channels are read in the order reasoning, content, refusal,
 servers put the last piece of text and the reason into one chunk.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from ...events import (
     BlockDelta,
-    ChatStreamEvent,
     Citation,
     Extra,
     LogProbs,
@@ -27,9 +25,11 @@ from ...events import (
 from ...messages import FinishReason
 from ..counts import usage_of
 from ..decoder import Decoder, reason_of
+from ..plain import Growth, growing
 from ..raw import object_at, objects_at, text_at
 from ..surrogates import Emit
 from .chunks import (
+    BLANKS,
     FINISH_REASONS,
     MODELLED,
     MODELLED_IN_CALL,
@@ -54,6 +54,7 @@ class OpenAIChatDecoder(Decoder[Chunk]):
 
     chunk_type = Chunk
     plain_type = PlainChunk
+    blanks = BLANKS
     state_type = State
     state: State
 
@@ -61,28 +62,29 @@ class OpenAIChatDecoder(Decoder[Chunk]):
     def choices(self) -> set[int]:
         return set(self.state.choices)
 
-    def _deltas(self, chunks: Sequence[PlainChunk]) -> list[ChatStreamEvent] | None:
-        state = self.state
-        id, model, streams = state.id, state.model, state.streams
-        found: list[ChatStreamEvent] = []
-        for chunk in chunks:
-            if len(chunk.choices) != 1 or chunk.id != id or chunk.model != model:
-                return None
-            delta = chunk.choices[0].delta
-            calls = delta.tool_calls
-            if calls is None:
-                if not (streams and delta.content):
-                    return None
-                found.append(TextDelta(delta.content))
-            elif len(calls) != 1 or delta.content or 0 not in state.choices:
-                return None
-            else:
-                book = state.choices[0].calls
-                more = book.more(book.at_index.get(calls[0].index), calls[0].function.arguments)
-                if more is None:
-                    return None
-                found.append(more)
-        return found
+    def _said(self, chunk: PlainChunk) -> tuple[str | None, int | None]:
+        """The text of the one channel that has some; of a call also its index."""
+        if len(chunk.choices) != 1:
+            return None, None
+        delta = chunk.choices[0].delta
+        texts = [text for text in (delta.content, delta.reasoning_content, delta.reasoning) if text]
+        if delta.tool_calls is None:
+            return (texts[0] if len(texts) == 1 else None), None
+        if texts or len(delta.tool_calls) != 1:
+            return None, None
+        return delta.tool_calls[0].function.arguments, delta.tool_calls[0].index
+
+    def _growth(self, chunk: PlainChunk) -> Growth | None:
+        state, delta = self.state, chunk.choices[0].delta
+        if chunk.id != state.id or chunk.model != state.model or 0 not in state.choices:
+            return None
+        choice = state.choices[0]
+        if delta.tool_calls is not None:
+            return choice.calls.growth_by_index()
+        if not delta.content:
+            part = choice.reasoning
+            return growing(ReasoningDelta, part) if part is not None else None
+        return growing(TextDelta, None) if state.streams else None
 
     def _read(self, chunk: Chunk, event: str) -> None:
         state = self.state

@@ -9,6 +9,7 @@ import msgspec
 
 from ...messages import FinishReason
 from ..counts import Paths
+from ..plain import Blanks
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
@@ -53,6 +54,8 @@ class PlainEvent(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     sequence_number: int | None = None
     error: None = None
 
+
+BLANKS = Blanks(texts=("delta",), number='"sequence_number"', padding=("obfuscation",))
 
 MODELLED = frozenset({"type", "sequence_number", "response", "obfuscation"})
 """Keys of a terminal event that are read, or are padding; all others are kept as extras."""

@@ -7,8 +7,8 @@ sent, the stream wins and a Notice tells. So a server may leave any of them out.
 Items are found by `item_id`, else by `output_index`: some servers leave one out, some give an id of its own to each event.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 from zlib import crc32
 
@@ -26,8 +26,11 @@ from ...events import (
 )
 from ..counts import usage_of
 from ..decoder import Decoder, reason_of
+from ..plain import Growth, growing
 from ..raw import list_at, object_at, text_at
+from ..resent import Sent
 from .chunks import (
+    BLANKS,
     ECHO,
     FINISH_REASONS,
     MODELLED,
@@ -37,7 +40,6 @@ from .chunks import (
     PlainEvent,
 )
 from .items import EVENT_OF_CHANNEL, KIND_OF_CHANNEL, ItemKey, Items
-from .target import Target
 
 
 class State(msgspec.Struct):
@@ -60,6 +62,7 @@ class OpenAIResponsesDecoder(Decoder[Event]):
 
     chunk_type = Event
     plain_type = PlainEvent
+    blanks = BLANKS
     state_type = State
     state: State
 
@@ -68,11 +71,7 @@ class OpenAIResponsesDecoder(Decoder[Event]):
         state = self.state
         return state.newest if state.seen and not state.unnumbered else None
 
-    _target: Target | None = None
-    """Where the last delta went, until anything but a delta comes."""
-
     def _read(self, chunk: Event, event: str) -> None:
-        self._target = None
         kind = chunk.type or event
         if chunk.sequence_number is not None and not self._is_news(chunk.sequence_number, kind, chunk.delta):
             return
@@ -97,58 +96,48 @@ class OpenAIResponsesDecoder(Decoder[Event]):
                 self.state.items.more_arguments(self._emits[0], item, item.given)
         super().close()
 
-    def _deltas(self, chunks: Sequence[PlainEvent]) -> list[ChatStreamEvent] | None:
-        """Those of one text or call that has begun, numbered one by one. Nothing is remembered before all were seen."""
-        state, target = self.state, self._target
-        numbered, number = not state.unnumbered, state.newest
-        checks: list[int] = []
-        texts: list[str] = []
-        found: list[ChatStreamEvent] = []
-        for chunk in chunks:
-            if target is None or not target.takes(chunk):
-                target = None if found else self._target_of(chunk)
-                if target is None:
-                    return None
-            delta = chunk.delta
-            event = target.event(delta) if delta else None
-            if event is None:
-                return None
-            texts.append(delta)
-            found.append(event)
-            if numbered and chunk.sequence_number is not None:
-                number += 1
-                if chunk.sequence_number != number:
-                    return None
-                checks.append(crc32(delta.encode(), target.check))
-        if target is None or (checks and not self._remember(checks)):
-            return None
-        self._target = target
-        target.sent.more(texts)
-        return found
+    def _said(self, chunk: PlainEvent) -> tuple[str | None, int | None]:
+        return chunk.delta, chunk.sequence_number
 
-    def _remember(self, checks: list[int]) -> bool:
-        """The events that follow the newest, by their checksums. False if they were to be looked at one by one."""
-        state = self.state
-        if not state.seen or len(state.seen) + len(checks) > _MOST_NUMBERS:
-            return False
-        for check in checks:
-            state.newest += 1
-            state.seen[state.newest] = check
-        return True
-
-    def _target_of(self, chunk: PlainEvent) -> Target | None:
-        """What the deltas of a text or a call that has begun are written to."""
+    def _growth(self, chunk: PlainEvent) -> Growth | None:
         item = self.state.items.find(chunk.item_id, chunk.output_index)
         if item is None:
             return None
-        if chunk.type not in _DELTAS:
-            return Target(chunk, item.arguments, partial(self.state.items.calls.more, item.call)) if not item.given else None
-        channel, event = _DELTAS[chunk.type]
-        part = item.part(channel, _index_of(chunk, channel))
-        if part is None or not part.sent.begun:
-            return None
-        number = part.number
-        return Target(chunk, part.sent, lambda delta: event(delta, number))
+        if chunk.type in _DELTAS:
+            channel, event = _DELTAS[chunk.type]
+            part = item.part(channel, _index_of(chunk, channel))
+            if part is None or not part.sent.begun:
+                return None
+            return self._numbered(chunk.type, part.sent, growing(event, part.number))
+        more = self.state.items.calls.growth(item.call) if not item.given else None
+        return self._numbered(chunk.type, item.arguments, more) if more is not None else None
+
+    def _numbered(self, kind: str, sent: Sent, growth: Growth) -> Growth:
+        """The growth of a text or call that has begun, whose events have one number after the other, or none."""
+        state, check, seen, event, more = self.state, crc32(kind.encode()), self.state.seen, growth.one, sent.one_more
+
+        unnumbered = state.unnumbered
+
+        def one(text: str, number: int | None) -> ChatStreamEvent | None:
+            if number is not None and not unnumbered:
+                if number != state.newest + 1 or not 0 < len(seen) < _MOST_NUMBERS:
+                    return None
+                seen[number] = crc32(text.encode(), check)
+                state.newest = number
+            more(text)
+            return event(text, number)
+
+        def many(texts: Sequence[str], numbers: Sequence[int] | None) -> Iterable[ChatStreamEvent] | None:
+            if numbers is not None and not unnumbered:
+                first, last = state.newest + 1, state.newest + len(texts)
+                if tuple(numbers) != tuple(range(first, last + 1)) or not 0 < len(seen) < _MOST_NUMBERS - len(texts):
+                    return None
+                seen.update(zip(numbers, map(crc32, map(str.encode, texts), repeat(check)), strict=False))
+                state.newest = last
+            sent.more(texts)
+            return growth.many(texts, numbers)
+
+        return Growth(one, many)
 
     def _is_news(self, number: int, kind: str, delta: object) -> bool:
         """Whether an event was not seen before: a resumed stream repeats numbers. A gap is told.

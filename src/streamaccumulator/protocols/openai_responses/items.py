@@ -42,7 +42,7 @@ CHANNEL_OF_CONTENT = {
     "summary_text": "summary_text",
 }
 KIND_OF_CHANNEL = {"output_text": "message", "refusal": "message", "reasoning_text": "reasoning", "summary_text": "reasoning"}
-EVENT_OF_CHANNEL: dict[str, Callable[[str, int], Any]] = {
+EVENT_OF_CHANNEL: dict[str, type[TextDelta] | type[RefusalDelta] | type[ReasoningDelta]] = {
     "output_text": TextDelta,
     "refusal": RefusalDelta,
     "reasoning_text": ReasoningDelta,

@@ -1,0 +1,201 @@
+"""The short cut for payloads that are one more delta and nothing else, as most are.
+
+A payload is plain if it fits `plain_type`, in which whatever says more may only be null. The first plain one becomes a
+mould: frames that are alike are not decoded at all, but for the values that differ.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from ..events import ChatStreamEvent, Deltas, ReasoningDelta, RefusalDelta, TextDelta
+from ..framing.moulds import Blank, Found, Mould, Values
+from .surrogates import Emit
+
+_MOST_MISSES = 16
+"""Payloads in a row that were not plain, or made a mould that no other fitted, after which a stream is not asked any more."""
+_PROBE = "probe"
+_VALUE = rb'[ \t\r\n]*:[ \t\r\n]*("(?:[^"\\]|\\.)*"|[0-9]+)'
+
+
+class Growth(msgspec.Struct, frozen=True):
+    """Makes the event of one more delta, or the events of several: of their texts, and of their numbers where they have some.
+
+    None: it is not so, and nothing was done.
+    """
+
+    one: Callable[[str, int | None], ChatStreamEvent | None]
+    many: Callable[[Sequence[str], Sequence[int] | None], Iterable[ChatStreamEvent] | None]
+
+
+def growing(event: type[TextDelta] | type[ReasoningDelta] | type[RefusalDelta], part: int | None) -> Growth:
+    """More of a text."""
+    return Growth(lambda text, number: event(text, part), lambda texts, numbers: Deltas(event, part, texts))
+
+
+class Blanks(msgspec.Struct, frozen=True, kw_only=True):
+    """Which values may differ among the plain payloads of a protocol: keys, or what else stands before the value."""
+
+    texts: tuple[str, ...]
+    number: str = ""
+    """What stands before the number that is read (a regular expression)."""
+    padding: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
+
+    def pattern(self) -> re.Pattern[bytes]:
+        """Finds them, each under the name of its kind."""
+        kinds = {"text": self.texts, "padding": self.padding, "count": self.counts}
+        named = {kind: "|".join(f'"{key}"' for key in keys) for kind, keys in kinds.items() if keys}
+        if self.number:
+            named["number"] = self.number
+        return re.compile("|".join(f"(?P<{kind}>{before})" for kind, before in named.items()).join(("(?:", ")")).encode() + _VALUE)
+
+    def of(self, payload: bytes, pattern: re.Pattern[bytes]) -> list[Blank]:
+        """Where they are in a payload. An empty text is none."""
+        found = []
+        for place in pattern.finditer(payload):
+            kind: Any = next(kind for kind, before in place.groupdict().items() if before is not None)
+            start, end = place.span(place.re.groups)
+            if (payload[start : start + 1] == b'"') is (kind in ("text", "padding")) and (kind != "text" or end - start > 2):
+                found.append(Blank(start, end, kind))
+        return found
+
+
+class Plain:
+    """What a decoder has of the short cut."""
+
+    plain_type: ClassVar[type[msgspec.Struct] | None] = None
+    """The wire struct of plain payloads. None: there is no short cut for them."""
+    blanks: ClassVar[Blanks | None] = None
+    """The values that may differ among plain payloads that are alike."""
+    _typed_plain: ClassVar[msgspec.json.Decoder[Any] | None]
+    _pattern: ClassVar[re.Pattern[bytes]]
+    _emits: dict[int, Emit]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._typed_plain = msgspec.json.Decoder(cls.plain_type) if cls.plain_type is not None else None
+        if cls.blanks is not None:
+            cls._pattern = cls.blanks.pattern()
+
+    def __init__(self) -> None:
+        self.bulk: Callable[[Iterable[ChatStreamEvent]], object] | None = None
+        """Takes several events of choice 0 at once, where there is something that does; the driver sets it."""
+        self.on_mould: Callable[[Mould | None], object] | None = None
+        """Takes what the next frames may be alike to, or None: nothing any more; the driver sets it where there is a framer."""
+        self._plain: Callable[[bytes], Any] | None = self._typed_plain.decode if self._typed_plain is not None else None
+        self._misses = 0
+        self._moulded = False  # whether a mould is given out
+        self._moulds = 0  # that were made since a frame fitted one
+        self._newest: bytes | None = None  # the newest frame that fitted
+        self._newest_from = 0  # where its payload begins
+        self._torn = False  # whether halves of characters may come
+
+    # ---- What the driver and the decoder call.
+
+    def one_more(self, mould: Mould, values: Values, frame: bytes, start: int) -> bool:
+        """See OnOne."""
+        text = values[mould.text_at]
+        event = mould.grow(text, values[mould.number_at] if mould.number_at is not None else None) if text else None
+        if event is None:
+            return False
+        self._newest, self._newest_from = frame, start
+        self._emits[0](event)
+        return True
+
+    def many_more(self, mould: Mould, found: Found, newest: bytes, start: int) -> bool:
+        """See OnMany."""
+        events = mould.grow_many(*found)
+        if events is None:
+            return False
+        self._newest, self._newest_from = newest, start
+        if self.bulk is not None and not self._torn:
+            self.bulk(events)
+        else:
+            emit = self._emits[0]
+            for event in events:
+                emit(event)
+        return True
+
+    def _is_plain(self, data: bytes) -> bool:
+        """Read a payload, if it is plain."""
+        if self._plain is None:
+            return False
+        try:
+            chunk = self._plain(data)
+        except (msgspec.MsgspecError, RecursionError):
+            self._misses += 1
+            if self._misses > _MOST_MISSES:
+                self._plain = None
+            return False
+        self._misses = 0
+        text, number = self._said(chunk)
+        growth = self._growth(chunk) if text else None
+        event = growth.one(text, number) if growth is not None and text else None
+        if growth is None or event is None:
+            return False
+        fitted = self._newest is not None
+        self._tally(chunk)
+        self._newest = None
+        if fitted:
+            self._moulds = 0
+        if not (fitted and self._moulded):  # else the mould still fits, and was not asked
+            self._make_mould(data, number is not None, growth)
+        self._emits[0](event)
+        return True
+
+    def _make_mould(self, data: bytes, numbered: bool, growth: Growth) -> None:
+        """A payload that is plain as a mould, if it can be seen which of its bytes are its text."""
+        if self.on_mould is None or self.blanks is None or self._moulds > _MOST_MISSES:
+            self._forget()
+            return
+        self._moulds += 1
+        blanks = self.blanks.of(data, self._pattern)
+        kinds = [blank.kind for blank in blanks]
+        if kinds.count("text") == 1 and kinds.count("number") == numbered and self._is_as_seen(data, blanks):
+            self._moulded = True
+            self.on_mould(Mould(data, blanks, growth.one, growth.many))
+
+    def _is_as_seen(self, data: bytes, blanks: list[Blank]) -> bool:
+        """Whether the text and the number are what stands in the blanks: other ones there are read as such."""
+        probe = data
+        number = None
+        for blank in reversed(blanks):
+            if blank.kind == "text":
+                probe = probe[: blank.start] + f'"{_PROBE}"'.encode() + probe[blank.end :]
+            elif blank.kind == "number":
+                number = int(data[blank.start : blank.end]) + 1
+                probe = probe[: blank.start] + str(number).encode() + probe[blank.end :]
+        assert self._typed_plain is not None
+        try:
+            text, read = self._said(self._typed_plain.decode(probe))
+        except msgspec.MsgspecError:
+            return False
+        return text == _PROBE and (read == number or number is None)
+
+    def _forget(self) -> None:
+        """What comes is more than a delta: after it nothing may be as it was."""
+        if self._moulded:
+            self._moulded = False
+            if self._newest is not None:
+                self._moulds = 0
+            if self.on_mould is not None:
+                self.on_mould(None)
+
+    # ---- What a protocol says.
+
+    def settle(self) -> None:
+        """Tell now what was put off: nothing more is read, or what comes is more than a delta."""
+
+    def _said(self, chunk: Any) -> tuple[str | None, int | None]:
+        """The text of a plain chunk, and its number, if that means something."""
+        raise NotImplementedError  # of every protocol with a `plain_type`
+
+    def _growth(self, chunk: Any) -> Growth | None:
+        """What a plain chunk is more of, for choice 0, until anything else comes. None: it is more than that."""
+        raise NotImplementedError  # of every protocol with a `plain_type`
+
+    def _tally(self, chunk: Any) -> None:
+        """What a plain chunk says beside its text."""
