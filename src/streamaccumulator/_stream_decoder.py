@@ -275,7 +275,8 @@ class StreamDecoder:
         if self._framer is not None and self._decoder is not None:
             self._framer.on_frame = self._decoder.payload
             self._framer.on_one, self._framer.on_many = self._decoder.one_more, self._decoder.many_more
-            self._decoder.on_mould = self._framer.expect
+            if self._framer.expects:
+                self._decoder.on_mould = self._framer.expect
 
     def _frame_by(self, framer: Callable[..., Framer]) -> Framer:
         self._framer = found = framer(self._undetected, self._tell, self._limits)

@@ -263,3 +263,20 @@ def test_numbered_in_order_most_frames_are_not_decoded(name: str, monkeypatch: p
         plain.clear()
         events_of(wire, name)
         assert len(plain) <= len(STARTS[name]) + 3
+
+
+def test_payloads_that_somebody_parsed_are_alike_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    chunks = [
+        json.loads(frame[6:]) for frame in [delta(content="a"), *[delta(content=f"{at}") for at in range(90)], finish("stop")]
+    ]
+    decoded: list[Any] = []
+    kind = DECODERS["openai-chat"]
+    said = kind._said
+
+    def see(self: Any, chunk: Any) -> Any:
+        decoded.append(chunk)
+        return said(self, chunk)
+
+    monkeypatch.setattr(kind, "_said", see)
+    assert fold(events_of(chunks, "openai-chat")).text == "a" + "".join(map(str, range(90)))
+    assert len(decoded) <= 4

@@ -51,6 +51,8 @@ class Framer:
 
     __slots__ = ("_dead", "_emit", "_limit", "on_frame", "on_many", "on_one")
     state_type: ClassVar[type[FramerState]]
+    expects: ClassVar[bool] = False
+    """Whether it looks for frames of a mould."""
 
     def __init__(self, on_frame: OnFrame, emit: Emit, limits: Limits = Limits()) -> None:
         self.on_frame = on_frame
@@ -69,7 +71,7 @@ class Framer:
         raise NotImplementedError  # each wire's own
 
     def expect(self, mould: Mould | None) -> None:
-        """What the next frames may be alike to; None: nothing any more."""
+        """What the next frames may be alike to; None: nothing any more. For framers that say `expects`."""
 
     def reconnected(self) -> None:
         """What comes next is a new connection's: a frame that had not ended is forgotten, and the next byte begins one."""

@@ -69,6 +69,7 @@ class SSEFramer(Framer):
         "_start",
     )
     state_type = SSEState
+    expects = True
 
     def __init__(self, on_frame: OnFrame, emit: Emit, limits: Limits = Limits()) -> None:
         super().__init__(on_frame, emit, limits)

@@ -83,8 +83,9 @@ class Plain:
     def __init__(self) -> None:
         self.bulk: Callable[[Iterable[ChatStreamEvent]], object] | None = None
         """Takes several events of choice 0 at once, where there is something that does; the driver sets it."""
-        self.on_mould: Callable[[Mould | None], object] | None = None
+        self.on_mould: Callable[[Mould | None], object] = self._keep
         """Takes what the next frames may be alike to, or None: nothing any more; the driver sets it where there is a framer."""
+        self._own: Mould | None = None  # where there is none, so that payloads come here
         self._plain: Callable[[bytes], Any] | None = self._typed_plain.decode if self._typed_plain is not None else None
         self._misses = 0
         self._moulded = False  # whether a mould is given out
@@ -123,6 +124,8 @@ class Plain:
         """Read a payload, if it is plain."""
         if self._plain is None:
             return False
+        if (own := self._own) is not None and (values := own.one(data)) is not None and self.one_more(own, values, data, 0):
+            return True
         try:
             chunk = self._plain(data)
         except (msgspec.MsgspecError, RecursionError):
@@ -148,7 +151,7 @@ class Plain:
 
     def _make_mould(self, data: bytes, numbered: bool, growth: Growth) -> None:
         """A payload that is plain as a mould, if it can be seen which of its bytes are its text."""
-        if self.on_mould is None or self.blanks is None or self._moulds > _MOST_MISSES:
+        if self.blanks is None or self._moulds > _MOST_MISSES:
             self._forget()
             return
         self._moulds += 1
@@ -181,8 +184,10 @@ class Plain:
             self._moulded = False
             if self._newest is not None:
                 self._moulds = 0
-            if self.on_mould is not None:
-                self.on_mould(None)
+            self.on_mould(None)
+
+    def _keep(self, mould: Mould | None) -> None:
+        self._own = mould
 
     # ---- What a protocol says.
 
