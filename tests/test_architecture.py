@@ -27,7 +27,9 @@ ARROWS: dict[str, set[str]] = {
     "errors": {"_record", "response"},  # response for types only
     "response": {"_otel", "_typed", "timings", "_values", "_record", "errors", "messages"},
     "framing": {"_record", "events", "errors", "limits"},
-    "protocols": {"framing", "_dump", "_record", "_values", "_json", "events", "messages", "response", "errors", "limits"},
+    "protocols": {"framing", "_dump", *FOUNDATION},
+    "_conversation": {"protocols", *FOUNDATION},
+    "requests": {"_conversation", "protocols", *FOUNDATION},
     "_dump": {"errors"},
     "_parts": {"_values", "_json", "errors", "messages"},
     "_live": {"_parts", "_values", "errors", "partial_json"},
@@ -67,6 +69,7 @@ ARROWS: dict[str, set[str]] = {
         "think_tags",
         "stream",
         "_tee",
+        "requests",
         "_stream_decoder",
         "_live",
         "_parts",

@@ -13,6 +13,7 @@ from .errors import (
     LimitExceeded,
     MalformedChunk,
     ProviderError,
+    RequestError,
     StructuredOutputError,
     Truncated,
     UnknownProtocol,
@@ -63,10 +64,12 @@ from .messages import (
     TokenUsage,
     ToolCall,
     ToolMessage,
+    ToolSpec,
     UserMessage,
 )
 from .partial_json import JsonGrowth, PartialJson
 from .protocols import Decoder, Protocol, Sink
+from .requests import Request, to_request, to_request_message
 from .response import AccumulatedResponse, Diagnostic
 from .stream import (
     AsyncChatStream,
@@ -127,6 +130,8 @@ __all__ = [
     "RedactedReasoning",
     "RefusalDelta",
     "RefusalPart",
+    "Request",
+    "RequestError",
     "Sink",
     "Started",
     "StreamAccumulator",
@@ -147,6 +152,7 @@ __all__ = [
     "ToolCallStart",
     "ToolCallView",
     "ToolMessage",
+    "ToolSpec",
     "Truncated",
     "Unknown",
     "UnknownProtocol",
@@ -161,4 +167,6 @@ __all__ = [
     "atee",
     "parse_response",
     "tee",
+    "to_request",
+    "to_request_message",
 ]

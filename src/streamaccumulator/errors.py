@@ -199,6 +199,21 @@ class StructuredOutputError(ValueError):
         return f"no {self.type_name}, at {self.path}: {self.message}"
 
 
+class RequestError(ValueError):
+    """A conversation that a provider would refuse: a broken call, or a call without its result.
+
+    `call_id` names the call. `to_request` says which of its choices let it pass.
+    """
+
+    def __init__(self, message: str, call_id: str) -> None:
+        super().__init__(message, call_id)
+        self.message = message
+        self.call_id = call_id
+
+    def __str__(self) -> str:
+        return self.message
+
+
 class UnreadableDump(ValueError):
     """What was given to `load` is no dump, is damaged, or is of another version or kind.
 

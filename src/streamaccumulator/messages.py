@@ -235,3 +235,12 @@ class ToolMessage(Record, frozen=True, tag_field="role", tag="tool"):
 
 
 Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+
+class ToolSpec(Record, frozen=True):
+    """A tool that the model may call. `parameters` is the JSON Schema of its arguments; `strict` None leaves it to the provider."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = {"type": "object", "properties": {}}
+    strict: bool | None = None

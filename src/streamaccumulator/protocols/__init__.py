@@ -1,7 +1,7 @@
 """The wire protocols: one folder each, one row each in the registry below.
 
-To add one: a folder with `chunks.py` (what the wire holds) and `decoder.py` (chunk to events), its `PROTOCOL` in
-the folder's `__init__`, a row here, and a folder of captures for the conformance suite. A protocol is imported when it
+To add one: a folder with `chunks.py` (what the wire holds), `decoder.py` (chunk to events) and `request.py` (messages to a
+request), its `PROTOCOL` in the folder's `__init__`, a row here, and a folder of captures for the conformance suite. A protocol is imported when it
 is first used.
 """
 
@@ -28,6 +28,8 @@ class Protocol(Record, frozen=True):
     name: str
     decoder: Callable[[Sink, Limits], Decoder[Any]]
     framer: Callable[..., Framer] | None = None
+    converter: Callable[[], Any] | None = None
+    """Makes the Converter of one request (`protocols/requests.py`); None: messages cannot be turned back into its requests."""
 
 
 class _Row(Record, frozen=True):

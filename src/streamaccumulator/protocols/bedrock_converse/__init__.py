@@ -5,5 +5,6 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStre
 
 from .. import Protocol
 from .decoder import BedrockConverseDecoder
+from .request import BedrockConverseRequest
 
-PROTOCOL = Protocol("bedrock-converse", BedrockConverseDecoder)
+PROTOCOL = Protocol("bedrock-converse", BedrockConverseDecoder, converter=BedrockConverseRequest)

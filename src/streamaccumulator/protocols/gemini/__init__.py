@@ -5,5 +5,6 @@ https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse
 
 from .. import Protocol
 from .decoder import GeminiDecoder
+from .request import GeminiRequest
 
-PROTOCOL = Protocol("gemini", GeminiDecoder)
+PROTOCOL = Protocol("gemini", GeminiDecoder, converter=GeminiRequest)

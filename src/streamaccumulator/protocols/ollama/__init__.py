@@ -5,5 +5,6 @@ https://github.com/ollama/ollama/blob/main/docs/api.md
 
 from .. import Protocol
 from .decoder import OllamaDecoder
+from .request import OllamaRequest
 
-PROTOCOL = Protocol("ollama", OllamaDecoder)
+PROTOCOL = Protocol("ollama", OllamaDecoder, converter=OllamaRequest)

@@ -1,0 +1,82 @@
+"""Messages to a request of Anthropic Messages: https://docs.anthropic.com/en/api/messages
+
+Blocks go back in their order, thinking with its signature byte for byte. Results come first in the user's next message. Thinking
+without a signature, as of a stream that was cut in it, is left out: it would be refused.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ...messages import MediaPart, ReasoningPart, TextPart, ToolCall
+from ..requests import Converter, Json, Options, Result, described, source_of, under
+
+DEFAULT_MAX_TOKENS = 8192
+"""The protocol wants a bound in each request; every model of today can write as much."""
+
+
+class AnthropicMessagesRequest(Converter):
+    """See the module."""
+
+    ids = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+    takes_blank = False
+    options: ClassVar[dict[str, tuple[str, ...]]] = {"max_tokens": ("max_tokens",), "temperature": ("temperature",)}
+    choices: ClassVar[dict[str, Any]] = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
+
+    def text(self, part: TextPart) -> Json | None:
+        citations = {"citations": list(part.citations)} if part.citations else {}
+        return {"type": "text", "text": part.text, **citations, **part.extra}
+
+    def reasoning(self, part: ReasoningPart) -> Json | None:
+        if part.redacted:
+            return {"type": "redacted_thinking", "data": part.redacted, **part.extra}
+        if part.signature:
+            return {"type": "thinking", "thinking": part.text, "signature": part.signature, **part.extra}
+        self._note("reasoning_left_out", "reasoning without a signature was left out: it would be refused")
+        return None
+
+    def call(self, call: ToolCall) -> Json | None:
+        return {"type": "tool_use", "id": call.id, "name": call.name, "input": self.object_of(call), **call.extra}
+
+    def media(self, part: MediaPart) -> Json | None:
+        """https://docs.anthropic.com/en/docs/build-with-claude/vision and .../pdf-support"""
+        source = source_of(part)
+        kind = "image" if part.kind == "image" else "document" if source.mime == "application/pdf" else None
+        if kind is None:
+            return self.left_out(part)
+        if source.url is not None:
+            return {"type": kind, "source": {"type": "url", "url": source.url}, **part.extra}
+        return {"type": kind, "source": {"type": "base64", "media_type": source.mime, "data": source.base64}, **part.extra}
+
+    def results(self, results: Sequence[Result]) -> None:
+        blocks: list[Json] = []
+        for result in results:
+            block: Json = {"type": "tool_result", "tool_use_id": result.call.id}
+            if content := self.blocks(result.parts):
+                plain = len(content) == 1 and content[0].keys() == {"type", "text"}
+                block["content"] = content[0]["text"] if plain else content
+            if result.is_error:
+                block["is_error"] = True
+            blocks.append(block)
+        self.say("user", blocks)
+
+    def body(self, options: Options) -> Json:
+        body: Json = {"model": options.model, "max_tokens": DEFAULT_MAX_TOKENS, "messages": self.messages, "stream": options.stream}
+        if self.system_texts:
+            body["system"] = "\n\n".join(self.system_texts)
+        if options.tools:
+            body["tools"] = [{"input_schema": tool.parameters, **described(tool, "input_schema")} for tool in options.tools]
+        return body
+
+    def named_choice(self, name: str) -> Any:
+        return {"type": "tool", "name": name}
+
+    @staticmethod
+    def endpoint(base_url: str, model: str, stream: bool) -> str:
+        """The base URL has no version: `https://api.anthropic.com`."""
+        return under(base_url, "messages", "v1")
+
+    @staticmethod
+    def headers(api_key: str) -> dict[str, str]:
+        """https://docs.anthropic.com/en/api/versioning"""
+        return {"x-api-key": api_key, "anthropic-version": "2023-06-01", "Content-Type": "application/json"}

@@ -1,0 +1,86 @@
+"""Messages to a request of Cohere's chat, version 2: https://docs.cohere.com/reference/chat-stream
+
+The plan before the calls goes back as `tool_plan`, citations with the message.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ...messages import CitationPart, MediaPart, Part, ReasoningPart, TextPart, ToolCall
+from ..requests import Converter, Json, Options, Result, arguments_text, function_tool, source_of, text_of, under
+
+
+class CohereRequest(Converter):
+    """See the module."""
+
+    takes_unsigned = True
+    options: ClassVar[dict[str, tuple[str, ...]]] = {
+        "max_tokens": ("max_tokens",),
+        "temperature": ("temperature",),
+        "seed": ("seed",),
+    }
+    choices: ClassVar[dict[str, Any]] = {"none": "NONE", "required": "REQUIRED"}
+
+    def system(self, parts: Sequence[Part]) -> None:
+        """Instructions stand where they were said."""
+        self.messages.append({"role": "system", "content": text_of(parts)})
+
+    def user(self, parts: Sequence[Part]) -> None:
+        plain = all(isinstance(part, TextPart) and not part.extra for part in parts)
+        content = text_of(parts) if plain else self.blocks(parts)
+        if content:
+            self.messages.append({"role": "user", "content": content})
+
+    def assistant(self, parts: Sequence[Part]) -> None:
+        message: Json = {"role": "assistant"}
+        plans = [part for part in parts if _is_plan(part)]
+        calls = [part for part in parts if isinstance(part, ToolCall)]
+        cited = [part for part in parts if isinstance(part, CitationPart)]
+        if plans:
+            message["tool_plan"] = "".join([part.text for part in plans if isinstance(part, ReasoningPart)])
+        if content := self.blocks([part for part in parts if part not in (*plans, *calls, *cited)]):
+            message["content"] = content
+        if calls:
+            message["tool_calls"] = self.blocks(calls)
+        texts = [part for part in parts if isinstance(part, TextPart)]
+        citations = [citation for part in texts for citation in part.citations] + [part.data for part in cited]
+        if citations:
+            message["citations"] = citations
+        self.messages.append(message)
+
+    def reasoning(self, part: ReasoningPart) -> Json | None:
+        return {"type": "thinking", "thinking": part.text} if part.text else self.left_out(part)
+
+    def call(self, call: ToolCall) -> Json | None:
+        function = {"name": call.name, "arguments": arguments_text(call)}
+        return {"id": call.id, "type": "function", "function": function, **call.extra}
+
+    def media(self, part: MediaPart) -> Json | None:
+        if part.kind != "image":
+            return self.left_out(part)
+        return {"type": "image_url", "image_url": {"url": source_of(part).data_url, **part.extra}}
+
+    def results(self, results: Sequence[Result]) -> None:
+        for result in results:
+            for part in result.parts:
+                if not isinstance(part, TextPart):
+                    self.left_out(part)
+            self.messages.append({"role": "tool", "tool_call_id": result.call.id, "content": result.told_text})
+
+    def body(self, options: Options) -> Json:
+        body: Json = {"model": options.model, "messages": self.messages, "stream": options.stream}
+        if options.tools:
+            body["tools"] = [function_tool(tool) for tool in options.tools]
+            for tool in body["tools"]:
+                if tool["function"].pop("strict", None):
+                    body["strict_tools"] = True
+        return body
+
+    @staticmethod
+    def endpoint(base_url: str, model: str, stream: bool) -> str:
+        """The base URL has no version: `https://api.cohere.com`."""
+        return under(base_url, "chat", "v2")
+
+
+def _is_plan(part: Part) -> bool:
+    return isinstance(part, ReasoningPart) and part.extra.get("field") == "tool_plan"
