@@ -1,4 +1,4 @@
-"""The rules of a conversation that hold for every provider: which result belongs to which call, what a call's id is, what is broken.
+"""The rules of a conversation that hold for every provider: whose a result is, what a call's id is, what is broken.
 
 * Results follow the message with their calls directly, in the order of the calls. One that stands after another user message
   is moved there; one for no call of the last assistant message, and a second one for a call, are left out and told.

@@ -1,8 +1,8 @@
 """The wire protocols: one folder each, one row each in the registry below.
 
 To add one: a folder with `chunks.py` (what the wire holds), `decoder.py` (chunk to events) and `request.py` (messages to a
-request), its `PROTOCOL` in the folder's `__init__`, a row here, and a folder of captures for the conformance suite. A protocol is imported when it
-is first used.
+request), its `PROTOCOL` in the folder's `__init__`, a row here, and a folder of captures for the conformance suite. A
+protocol is imported when it is first used.
 """
 
 import re

@@ -166,9 +166,10 @@ class Converter:
         """What the parts become, in their order."""
         return [block for part in parts if (block := _WRITERS[type(part)](self, part)) is not None]
 
-    def left_out(self, part: Part) -> None:
-        """A part that the protocol has no place for."""
+    def left_out(self, part: Part) -> Json | None:
+        """A part that the protocol has no place for: None, and told."""
         self._note("part_left_out", f"the protocol has no place for {_NAMES[type(part)]}, which was left out")
+        return None
 
     def left_out_citations(self, part: TextPart) -> None:
         """The citations of a text, where the protocol has no place for them."""

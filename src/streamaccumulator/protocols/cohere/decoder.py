@@ -151,8 +151,9 @@ class CohereDecoder(Decoder[Event]):
         for at, content in enumerate([Content("text", message.content)] if isinstance(message.content, str) else contents):
             self.state.contents[at] = part = self.state.new_part()
             self._content(content, part)
+        self._citation(chunk, message)  # before the ends: one that names no content belongs to the text before it
+        for part in self.state.contents.values():
             self._emits[0](PartEnd(part))
-        self._citation(chunk, message)
         for at, call in enumerate(message.tool_calls if isinstance(message.tool_calls, list) else []):
             self._fragment(call, at)
         self.state.calls.end_all(self._emits[0])

@@ -104,7 +104,10 @@ class OpenAIChatRequest(Converter):
         if part.kind == "image":
             return {"type": "image_url", "image_url": {"url": source.data_url, **part.extra}}
         if part.kind == "audio" and source.base64 is not None:
-            return {"type": "input_audio", "input_audio": {"data": source.base64, "format": _SOUNDS.get(source.format, source.format)}}
+            return {
+                "type": "input_audio",
+                "input_audio": {"data": source.base64, "format": _SOUNDS.get(source.format, source.format)},
+            }
         if source.base64 is not None:
             return {"type": "file", "file": {"file_data": source.data_url, "filename": "file", **part.extra}}
         return self.left_out(part)

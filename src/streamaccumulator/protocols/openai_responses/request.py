@@ -28,7 +28,9 @@ class OpenAIResponsesRequest(Converter):
         plain = all(isinstance(part, TextPart) and not part.extra for part in parts)
         content = text_of(parts) if plain else [self._input(part) for part in parts]
         if content:
-            self.messages.append({"role": "user", "content": [it for it in content if it] if isinstance(content, list) else content})
+            self.messages.append(
+                {"role": "user", "content": [it for it in content if it] if isinstance(content, list) else content}
+            )
 
     def _input(self, part: Part) -> Json | None:
         if isinstance(part, TextPart | RefusalPart):
