@@ -66,7 +66,7 @@ def entries_of(
     """What one assistant message becomes."""
     found, converter = converter_of(protocol)
     writer = _Writer(converter, found.name, broken_calls, "refuse")
-    parts = writer.parts_of(writer.unwrapped(message).content, source)
+    parts = converter.sayable(writer.parts_of(writer.unwrapped(message).content, source))
     if parts:
         converter.assistant(parts)
     return converter.messages
@@ -137,7 +137,7 @@ class _Writer:
     def _assistant(self, message: AssistantMessage, source: str | None) -> None:
         foreign = source not in (None, self._protocol)
         parts: list[Part] = []
-        for part in self.parts_of(message.content, source):
+        for part in self._converter.sayable(self.parts_of(message.content, source)):
             if isinstance(part, ToolCall):
                 call = msgspec.structs.replace(part, id=self._id(part, foreign))
                 self._calls[part.id] = call

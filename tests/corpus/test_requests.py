@@ -10,6 +10,7 @@ from streamaccumulator import (
     AccumulatedResponse,
     AssistantMessage,
     Message,
+    ReasoningPart,
     Request,
     ToolMessage,
     ToolSpec,
@@ -19,7 +20,7 @@ from streamaccumulator import (
     to_request_message,
 )
 
-from .histories import BODIES, comparable, read_back, sent
+from ..histories import BODIES, comparable, read_back, sent
 from .streams import need_corpus, streams
 
 pytestmark = pytest.mark.usefixtures("corpus")
@@ -36,7 +37,7 @@ OTHERWISE = {
     "anthropic-messages/ai--anthropic-web-search-tool-1-3d3ca9.sse": _BLANK,
     "anthropic-messages/llm-anthropic--test-opus-46-adaptive-thinking-61c6ca.sse": _BLANK,
     "anthropic-messages/llm-anthropic--test-web-search-e9a71a.sse": _BLANK,
-    "openai-chat/ai--cererebras-structured-output-tools-1-5277a5.sse": "the call came before the text; a message has one place for each",
+    "openai-chat/ai--cererebras-structured-output-tools-1-5277a5.sse": "the call came before the text; the wire has one place for each",
 }
 """Streams whose message does not come back the same, each with the reason."""
 
@@ -104,7 +105,7 @@ def test_any_message_can_be_sent_to_any_protocol() -> None:
 
 
 def _signatures(response: AccumulatedResponse) -> set[str]:
-    return {part.signature for part in response.message.content if getattr(part, "signature", None)}  # type: ignore[union-attr]  # those that have one
+    return {part.signature for part in response.message.content if isinstance(part, ReasoningPart) and part.signature}
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -139,9 +140,20 @@ def _typed(kind: Any) -> Callable[[Request], None]:
 
 def _openai_chat() -> Callable[[Request], None]:
     pytest.importorskip("openai", reason="the SDK whose types are checked")
+    models = pytest.importorskip("mistralai.client.models", reason="the SDK whose types are checked")
     from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 
-    return _typed(CompletionCreateParamsStreaming)
+    openai = _typed(CompletionCreateParamsStreaming)
+
+    def check(request: Request) -> None:
+        """Content that is a list with reasoning in it is Mistral's."""
+        for message in request.body["messages"]:
+            if message["role"] == "assistant" and isinstance(message["content"], list):
+                models.AssistantMessage.model_validate(message)
+                return
+        openai(request)
+
+    return check
 
 
 def _openai_responses() -> Callable[[Request], None]:
@@ -151,11 +163,22 @@ def _openai_responses() -> Callable[[Request], None]:
     return _typed(ResponseCreateParamsStreaming)
 
 
+_BETA = {"advisor_tool_result", "compaction", "fallback", "mcp_tool_use", "mcp_tool_result"}
+
+
 def _anthropic() -> Callable[[Request], None]:
     pytest.importorskip("anthropic", reason="the SDK whose types are checked")
+    from anthropic.types.beta import message_create_params as beta
     from anthropic.types.message_create_params import MessageCreateParamsStreaming
 
-    return _typed(MessageCreateParamsStreaming)
+    checks = _typed(MessageCreateParamsStreaming), _typed(beta.MessageCreateParamsStreaming)
+
+    def check(request: Request) -> None:
+        """Blocks that only the beta of the API has are checked by its types."""
+        kinds = {block["type"] for message in request.body["messages"] for block in message["content"]}
+        checks[bool(kinds & _BETA)](request)
+
+    return check
 
 
 def _gemini() -> Callable[[Request], None]:
@@ -226,14 +249,34 @@ CHECKS: dict[str, Callable[[], Callable[[Request], None]]] = {
 }
 
 
+_ITEM = "an item of the server's own, as it sent it, which OpenAI's types do not have"
+
+REFUSED = {
+    ("openai-responses/ai--xai-web-search-tool-1-68e941.sse", "openai-responses"): _ITEM,
+    ("openai-responses/ai--xai-x-search-tool-d8b166.sse", "openai-responses"): _ITEM,
+    ("openai-responses/pydantic-ai--test-openai-responses-model-web-search-tool-stream-ec2c20.sse", "openai-responses"): (
+        "a source of the type api, which the service sends and the SDK's types of requests do not have"
+    ),
+    (
+        "openai-responses/ai--openai-image-generation-tool-1-f74bc0.sse",
+        "gemini",
+    ): "the fixture's image was shortened, and is no base64",
+}
+"""Streams and protocols whose request the SDK's types do not take, each with the reason."""
+
+
 @pytest.mark.parametrize("protocol", BODIES)
 def test_the_official_sdk_takes_every_request(protocol: str) -> None:
     """Of its own streams, and of all others."""
     check = CHECKS[protocol]()
     refused = []
+    expected = {file for file, to in REFUSED if to == protocol}
     for file, source, response in recorded():
         try:
             check(asked(response, protocol, source=source))
         except (ValueError, AssertionError) as problem:  # ValidationError of Pydantic is a ValueError
-            refused.append((file, str(problem)[:500]))
+            if (file, protocol) not in REFUSED:
+                refused.append((file, str(problem)[:500]))
+            expected.discard(file)
     assert not refused
+    assert not expected

@@ -22,9 +22,11 @@ from streamaccumulator import (
     Unreadable,
     accumulate,
     parse_response,
+    to_request_message,
 )
 from streamaccumulator.protocols import names, protocol_named
 
+from ..histories import BODIES, comparable, read_back, sent
 from ..wire import cuts, events_of, fold
 from .captures import FORMS, Capture, captures
 
@@ -36,6 +38,14 @@ DIFFERENT: dict[str, str] = {
     "anthropic-messages-via-litellm/tool-arguments-cut-by-max-tokens": "the stream has the cut arguments, the reply repairs them",
 }
 """Captures whose unstreamed reply is another message than the stream, each with the reason."""
+
+
+WITHOUT_REQUESTS = {
+    "events": "our own, which no provider takes",
+    "openai-completions": "takes a prompt, and no messages",
+    "gemini-interactions": "keeps the conversation itself, and is sent what is new",
+}
+"""Protocols that messages cannot be turned into, each with the reason."""
 
 
 def said(response: AccumulatedResponse) -> Any:
@@ -142,6 +152,18 @@ def test_the_unstreamed_reply_gives_the_same_message(capture: Capture) -> None:
     whole = said(parse_response(capture.whole, capture.protocol, strict=False))
     assert whole == said(parse_response(capture.whole, strict=False))
     assert (streamed == whole) is (capture.name not in DIFFERENT), DIFFERENT.get(capture.name)
+
+
+def test_every_protocol_has_requests() -> None:
+    assert {name for name in names() if protocol_named(name).converter is None} == set(WITHOUT_REQUESTS)
+    assert set(names()) - set(WITHOUT_REQUESTS) == set(BODIES)
+
+
+@_each([capture for capture in captures() if capture.protocol in BODIES])
+def test_the_message_goes_back_as_it_came(capture: Capture) -> None:
+    response = accumulate(capture.data, capture.protocol, strict=False)
+    entries = to_request_message(response, capture.protocol, broken_calls="drop")
+    assert comparable(read_back(entries, capture.protocol)) == comparable(sent(response.message))
 
 
 @each_capture

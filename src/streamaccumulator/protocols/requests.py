@@ -71,6 +71,8 @@ class Converter:
     """Whether reasoning of other protocols can be sent, which has no signature here."""
     takes_blank: ClassVar[bool] = True
     """Whether text of white space alone can be sent."""
+    takes_media_back: ClassVar[bool] = True
+    """Whether an assistant's message may hold images."""
     options: ClassVar[dict[str, tuple[str, ...]]] = {}
     """Where an option stands in the body; one that is not here cannot be carried."""
     choices: ClassVar[dict[str, Any]] = {}
@@ -98,6 +100,16 @@ class Converter:
     def assistant(self, parts: Sequence[Part]) -> None:
         """What the model said."""
         self.say("assistant", self.blocks(parts))
+
+    def sayable(self, parts: Iterable[Part]) -> list[Part]:
+        """The parts of an assistant's message that may go back."""
+        found = []
+        for part in parts:
+            if isinstance(part, MediaPart) and not self.takes_media_back:
+                self.left_out(part)
+            else:
+                found.append(part)
+        return found
 
     def results(self, results: Sequence[Result]) -> None:
         """The results of all calls of the message before, in the order of the calls."""
@@ -209,6 +221,8 @@ class Converter:
             self._note("blank_left_out", "text of white space alone was left out")
             return False
         return bool(part.text or part.extra)
+
+    # ---- The body.
 
     def finish_body(self, body: Json, options: Options) -> Json:
         """The body with the options in their places."""

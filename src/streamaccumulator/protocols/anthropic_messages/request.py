@@ -20,6 +20,7 @@ class AnthropicMessagesRequest(Converter):
 
     ids = re.compile(r"[a-zA-Z0-9_-]{1,64}")
     takes_blank = False
+    takes_media_back = False
     options: ClassVar[dict[str, tuple[str, ...]]] = {"max_tokens": ("max_tokens",), "temperature": ("temperature",)}
     choices: ClassVar[dict[str, Any]] = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
 

@@ -14,6 +14,7 @@ class CohereRequest(Converter):
     """See the module."""
 
     takes_unsigned = True
+    takes_media_back = False
     options: ClassVar[dict[str, tuple[str, ...]]] = {
         "max_tokens": ("max_tokens",),
         "temperature": ("temperature",),
