@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from ._values import copied
 from .errors import InvalidToolCallJson, RequestError
 from .messages import (
     AssistantMessage,
@@ -57,7 +58,7 @@ def request_of(
     writer.close()
     asked = Options(**options)
     body = converter.finish_body(converter.body(asked), asked)
-    return found, merge_deeply(body, extra), converter.notices
+    return found, copied(merge_deeply(body, extra)), converter.notices
 
 
 def entries_of(
@@ -69,7 +70,8 @@ def entries_of(
     parts = converter.sayable(writer.parts_of(writer.unwrapped(message).content, source))
     if parts:
         converter.assistant(parts)
-    return converter.messages
+    own: list[dict[str, Any]] = copied(converter.messages)
+    return own
 
 
 def converter_of(protocol: str | Protocol) -> tuple[Protocol, Converter]:

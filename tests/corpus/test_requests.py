@@ -33,11 +33,13 @@ def corpus() -> None:
 
 _BLANK = "text of white space alone, which Anthropic sends between blocks and refuses to take back"
 
+_PLACES = "the call came before the text; the wire has one place for each"
+
 OTHERWISE = {
     "anthropic-messages/ai--anthropic-web-search-tool-1-3d3ca9.sse": _BLANK,
     "anthropic-messages/llm-anthropic--test-opus-46-adaptive-thinking-61c6ca.sse": _BLANK,
     "anthropic-messages/llm-anthropic--test-web-search-e9a71a.sse": _BLANK,
-    "openai-chat/ai--cererebras-structured-output-tools-1-5277a5.sse": "the call came before the text; the wire has one place for each",
+    "openai-chat/ai--cererebras-structured-output-tools-1-5277a5.sse": _PLACES,
 }
 """Streams whose message does not come back the same, each with the reason."""
 

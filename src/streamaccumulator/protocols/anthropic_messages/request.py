@@ -1,14 +1,15 @@
 """Messages to a request of Anthropic Messages: https://docs.anthropic.com/en/api/messages
 
 Blocks go back in their order, thinking with its signature byte for byte. Results come first in the user's next message. Thinking
-without a signature, as of a stream that was cut in it, is left out: it would be refused.
+without a signature that nothing follows was cut, and is left out: it would be refused. Where something follows, it came from a
+server that signs nothing (llama.cpp), and goes back as it came.
 """
 
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ...messages import MediaPart, ReasoningPart, TextPart, ToolCall
+from ...messages import MediaPart, Part, ReasoningPart, TextPart, ToolCall
 from ..requests import Converter, Json, Options, Result, described, source_of, under
 
 DEFAULT_MAX_TOKENS = 8192
@@ -24,6 +25,13 @@ class AnthropicMessagesRequest(Converter):
     options: ClassVar[dict[str, tuple[str, ...]]] = {"max_tokens": ("max_tokens",), "temperature": ("temperature",)}
     choices: ClassVar[dict[str, Any]] = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
 
+    def assistant(self, parts: Sequence[Part]) -> None:
+        end = len(parts)
+        while end and _is_unsigned(parts[end - 1]):
+            end -= 1
+            self._note("reasoning_left_out", "reasoning that was cut before its signature was left out: it would be refused")
+        super().assistant(parts[:end])
+
     def text(self, part: TextPart) -> Json | None:
         citations = {"citations": list(part.citations)} if part.citations else {}
         return {"type": "text", "text": part.text, **citations, **part.extra}
@@ -31,10 +39,7 @@ class AnthropicMessagesRequest(Converter):
     def reasoning(self, part: ReasoningPart) -> Json | None:
         if part.redacted:
             return {"type": "redacted_thinking", "data": part.redacted, **part.extra}
-        if part.signature:
-            return {"type": "thinking", "thinking": part.text, "signature": part.signature, **part.extra}
-        self._note("reasoning_left_out", "reasoning without a signature was left out: it would be refused")
-        return None
+        return {"type": "thinking", "thinking": part.text, "signature": part.signature or "", **part.extra}
 
     def call(self, call: ToolCall) -> Json | None:
         return {"type": "tool_use", "id": call.id, "name": call.name, "input": self.object_of(call), **call.extra}
@@ -81,3 +86,7 @@ class AnthropicMessagesRequest(Converter):
     def headers(api_key: str) -> dict[str, str]:
         """https://docs.anthropic.com/en/api/versioning"""
         return {"x-api-key": api_key, "anthropic-version": "2023-06-01", "Content-Type": "application/json"}
+
+
+def _is_unsigned(part: Part) -> bool:
+    return isinstance(part, ReasoningPart) and not part.signature and not part.redacted

@@ -1,0 +1,397 @@
+"""Conversations back to providers: results, ids, broken calls, what goes to another protocol, options, and each form."""
+
+from typing import Any
+
+import pytest
+
+from streamaccumulator import (
+    AssistantMessage,
+    CitationPart,
+    MediaPart,
+    Message,
+    ProviderPart,
+    ReasoningPart,
+    RefusalPart,
+    Request,
+    RequestError,
+    SystemMessage,
+    TextPart,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    UnknownProtocol,
+    UserMessage,
+    parse_response,
+    to_request,
+    to_request_message,
+)
+
+from .histories import BODIES
+from .wire import call, finish, read
+
+HELLO = UserMessage("Hello")
+TOOL = ToolSpec("f", "Does it", {"type": "object", "properties": {}}, strict=True)
+
+
+def request(*messages: Message, protocol: str = "openai-chat", **options: Any) -> Request:
+    return to_request(messages, protocol, model="m", **options)
+
+
+def entries(*messages: Message, protocol: str = "openai-chat", **options: Any) -> list[dict[str, Any]]:
+    """What the messages become."""
+    body = request(*messages, protocol=protocol, **options).body
+    found: list[dict[str, Any]] = next(body[key] for key in ("messages", "contents", "input") if key in body)
+    return found
+
+
+def codes(made: Request) -> set[str]:
+    return {notice.code for notice in made.notices}
+
+
+def asks(*calls: ToolCall) -> AssistantMessage:
+    return AssistantMessage(calls)
+
+
+# ---- Results and their calls.
+
+
+def test_results_follow_their_calls_in_the_order_of_the_calls() -> None:
+    made = request(
+        HELLO,
+        asks(ToolCall("a", "f"), ToolCall("b", "g")),
+        ToolMessage("b", "2"),
+        UserMessage("Well?"),
+        ToolMessage("a", "1"),
+    )
+    assert [(entry["role"], entry.get("tool_call_id")) for entry in made.body["messages"]] == [
+        ("user", None),
+        ("assistant", None),
+        ("tool", "a"),
+        ("tool", "b"),
+        ("user", None),
+    ]
+    assert codes(made) == {"result_moved"}
+
+
+def test_a_call_without_a_result_is_refused_or_told_to_be_interrupted() -> None:
+    messages: list[Message] = [HELLO, asks(ToolCall("a", "f"))]
+    with pytest.raises(RequestError, match="'a' to 'f' has no result") as raised:
+        request(*messages)
+    assert raised.value.call_id == "a"
+    made = request(*messages, missing_results="interrupted")
+    assert made.body["messages"][-1] == {"role": "tool", "tool_call_id": "a", "content": "Error: interrupted: there is no result"}
+    assert codes(made) == {"result_made_up"}
+
+
+def test_results_for_no_call_and_second_results_are_left_out_and_told() -> None:
+    made = request(HELLO, ToolMessage("x", "?"), asks(ToolCall("a", "f")), ToolMessage("a", "1"), ToolMessage("a", "2"))
+    assert [entry["content"] for entry in made.body["messages"]] == ["Hello", None, "1"]
+    assert [notice.count for notice in made.notices if notice.code == "result_left_out"] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "result"),
+    [
+        ("openai-chat", {"role": "tool", "tool_call_id": "a", "content": "Error: no"}),
+        ("openai-responses", {"type": "function_call_output", "call_id": "a", "output": "Error: no"}),
+        (
+            "anthropic-messages",
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "no", "is_error": True}]},
+        ),
+        ("gemini", {"role": "user", "parts": [{"functionResponse": {"id": "a", "name": "f", "response": {"error": "no"}}}]}),
+        (
+            "bedrock-converse",
+            {"role": "user", "content": [{"toolResult": {"toolUseId": "a", "content": [{"text": "no"}], "status": "error"}}]},
+        ),
+        ("cohere", {"role": "tool", "tool_call_id": "a", "content": "Error: no"}),
+        ("ollama", {"role": "tool", "content": "Error: no", "tool_name": "f", "tool_call_id": "a"}),
+    ],
+)
+def test_an_error_is_told_as_the_protocol_can(protocol: str, result: dict[str, Any]) -> None:
+    assert entries(HELLO, asks(ToolCall("a", "f")), ToolMessage("a", "no", is_error=True), protocol=protocol)[-1] == result
+
+
+@pytest.mark.parametrize("protocol", ["anthropic-messages", "gemini", "bedrock-converse"])
+def test_roles_alternate_and_results_come_first(protocol: str) -> None:
+    found = entries(
+        HELLO, UserMessage("again"), asks(ToolCall("a", "f")), ToolMessage("a", "1"), UserMessage("Well?"), protocol=protocol
+    )
+    key = "parts" if protocol == "gemini" else "content"
+    assert [(entry["role"], len(entry[key])) for entry in found] == [
+        ("user", 2),
+        ("model" if protocol == "gemini" else "assistant", 1),
+        ("user", 2),
+    ]
+    assert "text" not in found[-1][key][0]
+
+
+# ---- Ids.
+
+
+def test_no_two_calls_of_a_conversation_share_an_id() -> None:
+    turn = [
+        asks(ToolCall("call_1", "f", minted=True), ToolCall("given", "f")),
+        ToolMessage("call_1", "x"),
+        ToolMessage("given", "y"),
+    ]
+    found = entries(HELLO, *turn, *turn)
+    ids = [entry["tool_call_id"] for entry in found if entry["role"] == "tool"]
+    assert ids == ["call00001", "given", "call00002", "call00003"]
+    assert [one["id"] for entry in found for one in entry.get("tool_calls", ())] == ids
+    assert [entry["content"] for entry in found if entry["role"] == "tool"] == ["x", "y", "x", "y"]
+
+
+def test_a_longer_conversation_begins_the_same() -> None:
+    turn: list[Message] = [asks(ToolCall("call_1", "f", minted=True)), ToolMessage("call_1", "x")]
+    later: list[Message] = [asks(ToolCall("call00001", "f")), ToolMessage("call00001", "y")]
+    before = entries(HELLO, *turn)
+    assert entries(HELLO, *turn, *later)[: len(before)] == before
+    assert entries(HELLO, *turn, *later)[-1]["tool_call_id"] == "call00002"
+
+
+@pytest.mark.parametrize("protocol", ["gemini", "ollama"])
+def test_an_id_that_never_came_is_not_sent_where_none_is_needed(protocol: str) -> None:
+    found = entries(HELLO, asks(ToolCall("call_1", "f", minted=True)), ToolMessage("call_1", "x"), protocol=protocol)
+    assert "call" not in str([value for entry in found for value in entry.values()]).replace("functionCall", "").replace(
+        "tool_calls", ""
+    )
+
+
+def test_ids_of_another_protocol_are_kept_where_they_are_valid() -> None:
+    messages = [
+        HELLO,
+        asks(ToolCall("functions.f:0", "f"), ToolCall("toolu_1", "f")),
+        ToolMessage("functions.f:0", "1"),
+        ToolMessage("toolu_1", "2"),
+    ]
+    sent = entries(*messages, protocol="anthropic-messages", source="openai-chat")[-1]
+    assert [block["tool_use_id"] for block in sent["content"]] == ["call00001", "toolu_1"]
+    assert [entry.get("call_id") for entry in entries(*messages, protocol="openai-responses")[-2:]] == ["functions.f:0", "toolu_1"]
+
+
+# ---- Arguments.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "raw", "text"),
+    [
+        ({"a": 1}, '{ "a" : 1.0}', '{ "a" : 1.0}'),
+        ({}, "", "{}"),
+        ({}, "null", "{}"),
+        ({"a": 1}, '{}{"a":1}', '{"a":1}'),
+        ({"a": "é"}, "", '{"a":"é"}'),
+        ([1], "[1]", "[1]"),
+    ],
+)
+def test_arguments_go_back_as_received_where_that_is_what_they_are(arguments: Any, raw: str, text: str) -> None:
+    for protocol, path in (("openai-chat", ("tool_calls", 0, "function", "arguments")), ("openai-responses", ("arguments",))):
+        (found,) = to_request_message(asks(ToolCall("a", "f", arguments, raw)), protocol)
+        value: Any = found
+        for key in path:
+            value = value[key]
+        assert value == text
+
+
+def test_arguments_that_are_no_object_are_put_into_one_where_the_wire_wants_one() -> None:
+    made = request(asks(ToolCall("a", "f", "text", "text", "custom")), ToolMessage("a", "x"), protocol="anthropic-messages")
+    assert made.body["messages"][0]["content"][0]["input"] == {"input": "text"}
+    assert codes(made) == {"arguments_wrapped"}
+
+
+# ---- Another protocol's messages.
+
+
+FOREIGN = AssistantMessage(
+    (
+        ReasoningPart("think", "SIG", extra={"field": "reasoning_content"}),
+        ReasoningPart("", None, "ENC"),
+        TextPart("Hi", ({"url": "u"},), {"id": "msg_1"}),
+        RefusalPart("No"),
+        CitationPart({"url": "u"}),
+        ProviderPart("server_tool_use", {"type": "server_tool_use"}),
+        ToolCall("a", "f", extra={"thoughtSignature": "TS"}),
+    )
+)
+
+
+@pytest.mark.parametrize("protocol", BODIES)
+def test_what_only_its_own_protocol_understands_stays_behind(protocol: str) -> None:
+    made = request(HELLO, FOREIGN, ToolMessage("a", "x"), protocol=protocol, source="events")
+    body = str(made.body)
+    for secret in ("SIG", "ENC", "TS", "server_tool_use", "msg_1", "url"):
+        assert secret not in body
+    assert "Hi" in body
+    assert "No" in body
+    assert ("think" in body) is (protocol in ("gemini", "cohere", "ollama"))
+    assert codes(made) == {"foreign_left_out"}
+
+
+def test_each_message_may_have_a_source_of_its_own() -> None:
+    theirs, ours = (
+        AssistantMessage((ReasoningPart("a", "S1"), TextPart("b"))),
+        AssistantMessage((ReasoningPart("c", "S2"), TextPart("d"))),
+    )
+    found = entries(HELLO, theirs, HELLO, ours, protocol="anthropic-messages", source=[None, "gemini", None, None])
+    assert [[block["type"] for block in entry["content"]] for entry in found] == [
+        ["text"],
+        ["text"],
+        ["text"],
+        ["thinking", "text"],
+    ]
+    with pytest.raises(ValueError, match="1 messages and 2 sources"):
+        request(HELLO, source=["gemini", None])
+
+
+# ---- Nothing empty.
+
+
+@pytest.mark.parametrize("protocol", BODIES)
+def test_what_is_empty_is_not_sent(protocol: str) -> None:
+    made = request(
+        SystemMessage(""), HELLO, AssistantMessage((TextPart(""),)), UserMessage(""), UserMessage("Go on"), protocol=protocol
+    )
+    assert "''" not in str(made.body)
+    assert codes(made) == {"empty_message"}
+    assert to_request_message(AssistantMessage((TextPart(""), ReasoningPart())), protocol) == []
+
+
+# ---- Options.
+
+
+USAGE = {"stream_options": {"include_usage": True}}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "expected"),
+    [
+        (
+            "openai-chat",
+            {"max_tokens": 5, "temperature": 0.5, "seed": 7, "stream": True, "stream_options": {"include_usage": True}},
+        ),
+        ("openai-responses", {"max_output_tokens": 5, "temperature": 0.5, "stream": True}),
+        ("anthropic-messages", {"max_tokens": 5, "temperature": 0.5, "stream": True, "system": "Be brief"}),
+        (
+            "gemini",
+            {
+                "generationConfig": {"maxOutputTokens": 5, "temperature": 0.5, "seed": 7},
+                "systemInstruction": {"parts": [{"text": "Be brief"}]},
+            },
+        ),
+        ("bedrock-converse", {"inferenceConfig": {"maxTokens": 5, "temperature": 0.5}, "system": [{"text": "Be brief"}]}),
+        ("cohere", {"max_tokens": 5, "temperature": 0.5, "seed": 7, "stream": True}),
+        ("ollama", {"options": {"num_predict": 5, "temperature": 0.5, "seed": 7}, "stream": True}),
+    ],
+)
+def test_options_stand_where_the_protocol_has_them(protocol: str, expected: dict[str, Any]) -> None:
+    made = request(HELLO, protocol=protocol, system="Be brief", max_tokens=5, temperature=0.5, seed=7)
+    assert {key: value for key, value in made.body.items() if key not in ("model", "messages", "contents", "input")} == expected
+    assert codes(made) == (set() if "seed" in str(made.body) else {"option_left_out"})
+
+
+def test_without_a_bound_anthropic_gets_one() -> None:
+    assert request(HELLO, protocol="anthropic-messages").body["max_tokens"] == 8192
+
+
+@pytest.mark.parametrize(
+    ("protocol", "choices"),
+    [
+        ("openai-chat", ["auto", "none", "required", {"type": "function", "function": {"name": "f"}}]),
+        ("openai-responses", ["auto", "none", "required", {"type": "function", "name": "f"}]),
+        ("anthropic-messages", [{"type": "auto"}, {"type": "none"}, {"type": "any"}, {"type": "tool", "name": "f"}]),
+        ("gemini", [{"mode": "AUTO"}, {"mode": "NONE"}, {"mode": "ANY"}, {"mode": "ANY", "allowedFunctionNames": ["f"]}]),
+        ("bedrock-converse", [{"auto": {}}, None, {"any": {}}, {"tool": {"name": "f"}}]),
+        ("cohere", [None, "NONE", "REQUIRED", None]),
+        ("ollama", [None, None, None, None]),
+    ],
+)
+def test_the_choice_of_a_tool(protocol: str, choices: list[Any]) -> None:
+    for word, expected in zip(("auto", "none", "required", "f"), choices, strict=True):
+        made = request(HELLO, protocol=protocol, tools=[TOOL], tool_choice=word)
+        body = made.body
+        held = body.get("toolConfig", {})
+        assert body.get("tool_choice", held.get("functionCallingConfig", held.get("toolChoice"))) == expected
+        told = any(notice.message.startswith("the protocol has no place for tool_choice") for notice in made.notices)
+        assert told is (expected is None)
+
+
+def test_extra_is_merged_deeply_and_wins() -> None:
+    made = request(
+        HELLO, protocol="gemini", max_tokens=5, extra={"generationConfig": {"maxOutputTokens": 6, "topK": 1}, "labels": {"a": "b"}}
+    )
+    assert made.body["generationConfig"] == {"maxOutputTokens": 6, "topK": 1}
+    assert made.body["labels"] == {"a": "b"}
+
+
+def test_instructions_in_mid_conversation_are_moved_where_they_have_one_place() -> None:
+    messages = (HELLO, SystemMessage("Be brief"))
+    assert [entry["role"] for entry in entries(*messages)] == ["user", "system"]
+    made = request(*messages, protocol="anthropic-messages", system="Be kind")
+    assert made.body["system"] == "Be kind\n\nBe brief"
+    assert codes(made) == {"system_moved"}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "base", "url"),
+    [
+        ("openai-chat", "https://api.openai.com/v1/", "https://api.openai.com/v1/chat/completions"),
+        ("openai-responses", "https://api.openai.com/v1", "https://api.openai.com/v1/responses"),
+        ("anthropic-messages", "https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
+        ("anthropic-messages", "https://x.example/v1", "https://x.example/v1/messages"),
+        ("gemini", "https://g.example", "https://g.example/v1beta/models/m:streamGenerateContent?alt=sse"),
+        (
+            "gemini",
+            "https://g.example/v1/publishers/google",
+            "https://g.example/v1/publishers/google/models/m:streamGenerateContent?alt=sse",
+        ),
+        ("bedrock-converse", "https://b.example", "https://b.example/model/m/converse-stream"),
+        ("cohere", "https://api.cohere.com", "https://api.cohere.com/v2/chat"),
+        ("ollama", "http://localhost:11434", "http://localhost:11434/api/chat"),
+    ],
+)
+def test_where_it_is_posted_to(protocol: str, base: str, url: str) -> None:
+    made = request(HELLO, protocol=protocol)
+    assert made.url(base) == url
+    assert "KEY" in str(made.headers("KEY"))
+    whole = request(HELLO, protocol=protocol, stream=False)
+    assert whole.body.get("stream", False) is False
+    assert "stream" not in whole.url(base).lower()
+
+
+def test_media_of_the_user() -> None:
+    image, linked = MediaPart("image", "image/png", "AAAA"), MediaPart("image", "image/png", "https://x.example/a.png")
+    message = UserMessage((TextPart("What is it?"), image, linked))
+    found = entries(message)[0]["content"]
+    assert [part["image_url"]["url"] for part in found[1:]] == ["data:image/png;base64,AAAA", "https://x.example/a.png"]
+    sources = [part["source"] for part in entries(message, protocol="anthropic-messages")[0]["content"][1:]]
+    assert sources == [
+        {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+        {"type": "url", "url": "https://x.example/a.png"},
+    ]
+    assert entries(message, protocol="ollama")[0]["images"] == ["AAAA"]
+    for protocol in BODIES:
+        assert "AAAA" in str(request(message, protocol=protocol).body)
+
+
+# ---- Responses in place of messages; protocols.
+
+
+def test_a_protocol_without_requests_says_so() -> None:
+    with pytest.raises(ValueError, match="cannot be turned into a request of events; they can for openai-chat"):
+        request(HELLO, protocol="events")
+    with pytest.raises(UnknownProtocol):
+        request(HELLO, protocol="nothing")
+
+
+def test_a_response_may_stand_for_its_message() -> None:
+    response = read(call(0, "a", "f", "{}"), finish("tool_calls"))
+    made = to_request([HELLO, response, ToolMessage("a", "x")], "openai-chat", model="m")
+    assert made == request(HELLO, response.message, ToolMessage("a", "x"))
+
+
+def test_a_message_made_here_is_not_changed_by_sending_it() -> None:
+    body = {"type": "message", "stop_reason": "end_turn", "content": [{"type": "new_block", "data": {"a": [1]}}]}
+    response = parse_response(body, "anthropic-messages", strict=False)
+    before = response.to_json()
+    made = to_request([HELLO, response, UserMessage("x"), response], "anthropic-messages", model="m")
+    made.body["messages"][1]["content"][0]["data"]["a"].append(2)
+    assert response.to_json() == before
