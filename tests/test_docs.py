@@ -10,13 +10,15 @@ ROOT = Path(__file__).parents[1]
 
 def test_every_diagnostic_has_a_line() -> None:
     source = "".join([path.read_text() for path in (ROOT / "src").rglob("*.py")])
-    emitted = set(re.findall(r'(?:Notice|_note|_alone|_disagree)\(\s*(?:emit, )?"([a-z_0-9]+)"', source)) | {"resent_text_differs"}
+    emitted = set(re.findall(r'(?:Notice|_note|notice|_alone|_disagree)\(\s*(?:emit, )?"([a-z_0-9]+)"', source)) | {
+        "resent_text_differs"
+    }
     documented = set(re.findall(r"`([a-z_0-9]+)`", (ROOT / "docs/reference.md").read_text()))
     assert len(emitted) > 20
     assert emitted <= documented
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/reference.md", "docs/live.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/reference.md", "docs/live.md", "docs/requests.md"])
 def test_the_python_of_the_docs_runs(page: str) -> None:
     capture = (ROOT / "tests/captures/openai-chat/text.sse").read_bytes()
     claude = (ROOT / "tests/captures/anthropic-messages/text.sse").read_bytes()

@@ -29,7 +29,8 @@ from .messages import (
     merge_deeply,
 )
 from .protocols import Protocol, names, protocol_named
-from .protocols.requests import Converter, Options, Result
+from .protocols.requests import Converter, Result
+from .protocols.requests import Options as Options
 from .response import AccumulatedResponse, Diagnostic
 
 INTERRUPTED = "interrupted: there is no result"
@@ -42,7 +43,7 @@ def request_of(
     system: str | None,
     source: str | Sequence[str | None] | None,
     choices: tuple[str, str],
-    options: dict[str, Any],
+    options: Options,
     extra: dict[str, Any],
 ) -> tuple[Protocol, dict[str, Any], tuple[Diagnostic, ...]]:
     """The protocol, the body and the notices of a request."""
@@ -56,8 +57,7 @@ def request_of(
     for message, origin in zip(messages, sources, strict=True):
         writer.write(message, origin)
     writer.close()
-    asked = Options(**options)
-    body = converter.finish_body(converter.body(asked), asked)
+    body = converter.finish_body(converter.body(options), options)
     return found, copied(merge_deeply(body, extra)), converter.notices
 
 

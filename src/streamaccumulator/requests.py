@@ -64,25 +64,11 @@ def to_request(
     `refuse` raises RequestError, `drop` leaves them out. `missing_results` says the same of a call without its result:
     `interrupted` gives it one that says so. Raises UnknownProtocol, and ValueError for a protocol that has no requests.
     """
-    from ._conversation import request_of  # whoever only reads streams does not load what they need
+    from ._conversation import Options, request_of  # whoever only reads streams does not load what they need
 
-    found, body, notices = request_of(
-        list(messages),
-        protocol,
-        system,
-        source,
-        (broken_calls, missing_results),
-        {
-            "model": model,
-            "tools": tuple(tools),
-            "tool_choice": tool_choice,
-            "max_tokens": max_tokens,
-            "stream": stream,
-            "temperature": temperature,
-            "seed": seed,
-        },
-        extra or {},
-    )
+    options = Options(model, tuple(tools), tool_choice, max_tokens, stream, temperature, seed)
+    choices = (broken_calls, missing_results)
+    found, body, notices = request_of(list(messages), protocol, system, source, choices, options, extra or {})
     return Request(found, model, stream, body, notices)
 
 

@@ -5,6 +5,7 @@ import pytest
 from streamaccumulator import (
     AccumulatedResponse,
     AssistantMessage,
+    Message,
     ReasoningPart,
     RequestError,
     TextPart,
@@ -99,7 +100,7 @@ def broken() -> AccumulatedResponse:
 
 
 def test_b171_a_broken_call_is_refused_by_name() -> None:
-    messages = [UserMessage("x"), broken(), ToolMessage("c0", "y")]
+    messages: list[Message | AccumulatedResponse] = [UserMessage("x"), broken(), ToolMessage("c0", "y")]
     with pytest.raises(RequestError, match="call 'c1' to 'f' is not usable \\(cut\\)") as raised:
         to_request(messages, "openai-chat", model="m")
     assert raised.value.call_id == "c1"

@@ -39,7 +39,7 @@ class CohereRequest(Converter):
         cited = [part for part in parts if isinstance(part, CitationPart)]
         if plans:
             message["tool_plan"] = "".join([part.text for part in plans if isinstance(part, ReasoningPart)])
-        if content := self.blocks([part for part in parts if part not in (*plans, *calls, *cited)]):
+        if content := self.blocks([part for part in parts if not (_is_plan(part) or isinstance(part, ToolCall | CitationPart))]):
             message["content"] = content
         if calls:
             message["tool_calls"] = self.blocks(calls)
