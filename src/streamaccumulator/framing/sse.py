@@ -60,6 +60,7 @@ class SSEFramer(Framer):
         "_line",
         "_mould",
         "_mould_lead",
+        "_mould_size",
         "_name",
         "_offset",
         "_reach",
@@ -87,9 +88,9 @@ class SSEFramer(Framer):
         self._retry: int | None = None
         self._lead, self._size, self._name = b"data: ", 6, ""  # how the newest frame that was a read began, and its event
         self._mould: Mould | None = None
-        self._mould_lead = b""  # how the frames of that begin
+        self._mould_lead, self._mould_size = b"", 0  # how the frames of that begin
         self._reach = RUN
-        self._single = False  # whether the newest read was one frame
+        self._single = False  # whether the newest read was one frame, and the next byte begins one
         self._fresh = False  # whether the next byte begins a frame, and nothing is in the way of taking that as it comes
 
     @property
@@ -108,16 +109,17 @@ class SSEFramer(Framer):
         self._line.clear()
         self._data, self._data_bytes, self._event, self._id, self._busy = [], 0, "", None, False
         self._ids.resuming = True
-        self._fresh = False
+        self._fresh = self._single = False
 
     def feed(self, data: bytes) -> None:
         """Hand out the frames that these bytes complete."""
         mould = self._mould
+        if self._single and mould is not None and len(data) <= self._limit:
+            values = mould.one(data)
+            if values is not None and self.on_one(mould, values, data, self._mould_size):
+                self._offset = self._start = self._offset + len(data)
+                return
         if self._fresh and len(data) <= self._limit:
-            if mould is not None and self._single and (values := mould.one(data)) is not None:
-                if self.on_one(mould, values, data, len(self._mould_lead)):
-                    self._offset = self._start = self._offset + len(data)
-                    return
             if data[-2:] == b"\n\n" and (data[: self._size] == self._lead or self._leads(data)):
                 payload = data[self._size : -2]
                 if 10 not in payload and 13 not in payload:  # one frame, whole
@@ -130,7 +132,7 @@ class SSEFramer(Framer):
         self._feed(data)
 
     def expect(self, mould: Mould | None) -> None:
-        self._mould, self._mould_lead = mould, self._lead
+        self._mould, self._mould_lead, self._mould_size = mould, self._lead, self._size
         if mould is not None:
             mould.framed(self._lead, b"data: ", b"\n\n")
 
