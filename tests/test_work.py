@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from benchmarks import wires
 
-from streamaccumulator import ChatStream, StreamAccumulator, accumulate
+from streamaccumulator import ChatStream, StreamAccumulator, StreamDecoder, accumulate
 from streamaccumulator.protocols import names, protocol_named
 from streamaccumulator.protocols.decoder import Decoder
+
+from .wire import call
 
 TEXTS = wires.TEXTS
 CALLS = {protocol: make for protocol, make in wires.CALLS.items() if protocol != "gemini"}  # which sends a call whole
@@ -121,3 +123,18 @@ def test_a_snapshot_costs_no_more_calls_for_a_longer_text() -> None:
 def test_every_protocol_that_is_measured_is_one_of_ours() -> None:
     assert set(TEXTS) <= set(names())
     assert all(issubclass(protocol_named(name).decoder, Decoder) for name in TEXTS)  # type: ignore[arg-type]  # a class, all of ours
+
+
+def test_many_calls_cost_no_more_each() -> None:
+    def some(count: int) -> Callable[[], object]:
+        frames = [frame for at in range(count) for frame in (call(at, f"c{at}", "f", "{"), call(at, arguments='"a"'))]
+
+        def feed() -> None:
+            decoder = StreamDecoder("openai-chat")
+            for frame in frames:
+                decoder.feed(frame)
+
+        return feed
+
+    some(3)()
+    assert calls_of(some(2000)) <= calls_of(some(200)) * MOST_TIMES

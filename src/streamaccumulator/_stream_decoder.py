@@ -276,6 +276,7 @@ class StreamDecoder:
             self._framer.on_frame = self._decoder.payload
             self._framer.on_one, self._framer.on_many = self._decoder.one_more, self._decoder.many_more
             if self._framer.expects:
+                self._decoder.forget()
                 self._decoder.on_mould = self._framer.expect
 
     def _frame_by(self, framer: Callable[..., Framer]) -> Framer:

@@ -170,3 +170,13 @@ def test_how_the_bytes_are_cut_never_matters(data: bytes, sizes: list[int]) -> N
     found, other = framed(cut_like(data, sizes))
     assert found == whole
     assert (framer.last_event_id, framer.retry) == (other.last_event_id, other.retry)
+
+
+def test_what_is_held_of_a_frame_is_measured_too() -> None:
+    for cut in (100, 1):
+        found: list[ChatStreamEvent] = []
+        framer = SSEFramer(lambda data, event, offset: None, found.append, Limits(frame_bytes=20))
+        data = b"data: " + b"a" * 40
+        for at in range(0, len(data), cut):
+            framer.feed(data[at : at + cut])
+        assert found == [LimitHit("frame_bytes", 21)]

@@ -280,3 +280,92 @@ def test_payloads_that_somebody_parsed_are_alike_too(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(kind, "_said", see)
     assert fold(events_of(chunks, "openai-chat")).text == "a" + "".join(map(str, range(90)))
     assert len(decoded) <= 4
+
+
+def long_way(wire: list[bytes], name: str) -> list[ChatStreamEvent]:
+    decoder = DECODERS[name]
+    typed, decoder._typed_plain = decoder._typed_plain, None
+    try:
+        return events_of(wire, name)
+    finally:
+        decoder._typed_plain = typed
+
+
+def twice(key: str, other: str, text: str) -> bytes:
+    """A frame whose text stands under a key that comes again, written otherwise, and counts then."""
+    return delta(content="@").replace(b'"content": "@"', f'"{key}": "{text}", "{other}": "probe"'.encode())
+
+
+ODD: dict[str, tuple[str, list[bytes]]] = {
+    "a lead of another frame": (
+        "openai-chat",
+        [
+            delta(content="a"),
+            b"event: error\ndata: {}\n\n",
+            b": c\n" + delta(content="b"),
+            b"event: error\n" + delta(content="c"),
+        ],
+    ),
+    "a key that comes twice": (
+        "openai-chat",
+        [delta(content="a"), *[twice("content", "conten\\u0074", text) for text in ("x", "y", "z")]],
+    ),
+    "a text that is no text": (
+        "openai-chat",
+        [delta(content="a"), *[delta(content="b").replace(b'"index"', b'"text": 5, "index"') for _ in range(3)]],
+    ),
+    "counts that are none": (
+        "gemini",
+        [gemini("a", 1), gemini("b", 9), gemini("c", 7).replace(b": 7,", b": 7.5,"), gemini("d", 8)],
+    ),
+    "a large payload": ("openai-chat", [delta(content="a"), *[delta(content="x" * 100_000) for _ in range(3)]]),
+    "many blanks": (
+        "openai-chat",
+        [delta(content="a"), *[delta(content="b").replace(b"{", b"{" + b'"p": "a", ' * 9, 1) for _ in range(3)]],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_what_looks_plain_and_is_not_is_read_the_long_way(kind: str) -> None:
+    name, wire = ODD[kind]
+    long = long_way(wire, name)
+    for pieces in (wire, [b"".join(wire)], list(cuts(b"".join(wire), 50))):
+        found = events_of(pieces, name)
+        assert but_counts(found) == but_counts(long)
+        assert fold(found) == fold(long)
+
+
+def test_bytes_after_dicts_write_to_the_call_that_they_open() -> None:
+    decoder = StreamDecoder("openai-chat")
+    dicts = [json.loads(frame[6:]) for frame in (call(0, "c1", "f", "{"), call(0, arguments='"a"'))]
+    rest = [frame.replace(b": ", b":").replace(b", ", b",") for frame in (call(0, "c2", "g", "{"), call(0, arguments='"b"'))]
+    found = [event for piece in (*dicts, *rest) for event in decoder.feed(piece)]
+    assert getattr(found[-1], "id", None) == "c2"
+
+
+@pytest.mark.parametrize("name", WITH_A_SHORT_CUT)
+def test_a_plain_payload_says_nothing_that_is_read_elsewhere(name: str) -> None:
+    def fields(kind: Any) -> set[str]:
+        return set(kind.__struct_fields__)
+
+    plain, whole = DECODERS[name].plain_type, DECODERS[name].chunk_type
+    assert fields(plain) >= fields(whole) - {"provider"}
+
+
+def test_the_fields_of_what_is_in_a_chunk_too() -> None:
+    from streamaccumulator.protocols.anthropic_messages import chunks as claude_chunks
+    from streamaccumulator.protocols.gemini import chunks as gemini_chunks
+    from streamaccumulator.protocols.openai_chat import chunks
+
+    pairs: list[tuple[Any, Any]] = [
+        (chunks.PlainChoice, chunks.Choice),
+        (chunks.PlainDelta, chunks.Delta),
+        (chunks.PlainCall, chunks.ToolCallDelta),
+        (chunks.PlainFunction, chunks.Function),
+        (claude_chunks.PlainDelta, claude_chunks.Delta),
+        (gemini_chunks.PlainCandidate, gemini_chunks.Candidate),
+        (gemini_chunks.PlainPart, gemini_chunks.Part),
+    ]
+    for plain, whole in pairs:
+        assert set(plain.__struct_fields__) >= set(whole.__struct_fields__), plain

@@ -57,6 +57,7 @@ class SSEFramer(Framer):
         "_id",
         "_ids",
         "_lead",
+        "_led",
         "_line",
         "_mould",
         "_mould_lead",
@@ -87,6 +88,7 @@ class SSEFramer(Framer):
         self._ids = EventIds()
         self._retry: int | None = None
         self._lead, self._size, self._name = b"data: ", 6, ""  # how the newest frame that was a read began, and its event
+        self._led = False  # whether the frame that is handed out began with that lead
         self._mould: Mould | None = None
         self._mould_lead, self._mould_size = b"", 0  # how the frames of that begin
         self._reach = RUN
@@ -124,7 +126,7 @@ class SSEFramer(Framer):
                 payload = data[self._size : -2]
                 if 10 not in payload and 13 not in payload:  # one frame, whole
                     offset = self._offset
-                    self._single = True
+                    self._single = self._led = True
                     self._offset = self._start = offset + len(data)
                     self.on_frame(payload, self._name, offset)
                     return
@@ -132,7 +134,8 @@ class SSEFramer(Framer):
         self._feed(data)
 
     def expect(self, mould: Mould | None) -> None:
-        self._mould, self._mould_lead, self._mould_size = mould, self._lead, self._size
+        self._mould = mould if self._led else None
+        self._mould_lead, self._mould_size = self._lead, self._size
         if mould is not None:
             mould.framed(self._lead, b"data: ", b"\n\n")
 
@@ -153,6 +156,7 @@ class SSEFramer(Framer):
             data = bytes(self._line) + data
             self._offset -= len(self._line)
             self._line.clear()
+        self._led = False
         at, length = 0, len(data)
         if self._busy or self._line or self._after_cr:
             at = self._read_lines(data, 0, stop_at_frame=True)
@@ -218,7 +222,7 @@ class SSEFramer(Framer):
     def _hold(self, data: bytes, at: int) -> int:
         """Put down the begin of a short frame as it is, to be read with what follows it; returns its bytes."""
         size = len(data) - at
-        if size > _FEW or not self._leads(data, at) or 10 in data[at + self._size : -1]:
+        if size > min(_FEW, self._limit) or not self._leads(data, at) or 10 in data[at + self._size : -1]:
             return 0
         self._line += data[at:]
         return size
@@ -226,6 +230,7 @@ class SSEFramer(Framer):
     def _hand_out(self, lines: list[bytes], offset: int) -> int:
         """The frames whose data are these lines, those that are alike at once; returns their bytes."""
         beside, size, at, most = self._size - 4, 0, 0, len(lines)
+        self._led = True
         while at < len(lines):
             mould = self._mould if self._lead == self._mould_lead else None
             if mould is not None:
@@ -241,6 +246,7 @@ class SSEFramer(Framer):
             self.on_frame(lines[at][6:], self._name, offset + size)
             size += len(lines[at]) + beside
             at += 1
+        self._led = False
         return size
 
     def _alike(self, mould: Mould, lines: list[bytes]) -> int:

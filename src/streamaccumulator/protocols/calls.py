@@ -65,21 +65,28 @@ class CallBook(msgspec.Struct):
 
     def growth_by_index(self) -> Growth:
         """The commonest fragments: more text of open calls that have some, by their index. Until anything else comes."""
-        ids = {index: call.id for index, at in self.at_index.items() if not (call := self.calls[at]).ended and not call.blank}
+
+        def id_at(index: int | None) -> str | None:
+            at = self.at_index.get(index) if index is not None else None
+            call = self.calls[at] if at is not None else None
+            return None if call is None or call.ended or call.blank else call.id
 
         def one(text: str, index: int | None) -> ToolCallArgumentDelta | None:
-            if index not in ids:
+            id = id_at(index)
+            if index is None or id is None:
                 return None
             self.latest = self.at_index[index]
-            return ToolCallArgumentDelta(ids[index], text)
+            return ToolCallArgumentDelta(id, text)
 
         def many(texts: Sequence[str], indexes: Sequence[int] | None) -> Iterable[ChatStreamEvent] | None:
-            if indexes is None or not ids.keys() >= set(indexes):
+            ids = {index: id_at(index) for index in set(indexes or ())}
+            if not indexes or None in ids.values():
                 return None
             self.latest = self.at_index[indexes[-1]]
-            if indexes.count(indexes[0]) == len(indexes):
-                return Deltas(ToolCallArgumentDelta, ids[indexes[0]], texts)
-            return list(map(ToolCallArgumentDelta, map(ids.__getitem__, indexes), texts))
+            known: dict[int, Any] = ids
+            if len(known) == 1:
+                return Deltas(ToolCallArgumentDelta, known[indexes[0]], texts)
+            return list(map(ToolCallArgumentDelta, map(known.__getitem__, indexes), texts))
 
         return Growth(one, many)
 

@@ -102,7 +102,7 @@ class Decoder(Plain, Generic[C]):
             return
         if self._is_plain(data):
             return
-        self._forget()
+        self.forget()
         try:
             chunk = self._decode(data)
         except (msgspec.MsgspecError, RecursionError):

@@ -17,7 +17,11 @@ from .surrogates import Emit
 _MOST_MISSES = 16
 """Payloads in a row that were not plain, or made a mould that no other fitted, after which a stream is not asked any more."""
 _PROBE = "probe"
-_VALUE = rb'[ \t\r\n]*:[ \t\r\n]*("(?:[^"\\]|\\.)*"|[0-9]+)'
+_json = msgspec.json.decode
+_LARGEST = 16384
+"""Bytes of a payload that becomes a mould: of larger ones few come."""
+_MOST_BLANKS = 6
+_VALUE = rb'[ \t\r\n]*:[ \t\r\n]*("(?:[^"\\]++|\\.)*+"|[0-9]++)'
 
 
 class Growth(msgspec.Struct, frozen=True):
@@ -145,19 +149,24 @@ class Plain:
         if fitted:
             self._moulds = 0
         if not (fitted and self._moulded):  # else the mould still fits, and was not asked
-            self._make_mould(data, number is not None, growth)
+            self._make_mould(data, text, number, growth)
         self._emits[0](event)
         return True
 
-    def _make_mould(self, data: bytes, numbered: bool, growth: Growth) -> None:
+    def _make_mould(self, data: bytes, text: str | None, number: int | None, growth: Growth) -> None:
         """A payload that is plain as a mould, if it can be seen which of its bytes are its text."""
         if self.blanks is None or self._moulds > _MOST_MISSES:
-            self._forget()
+            self.forget()
             return
         self._moulds += 1
+        if len(data) > _LARGEST:
+            return
         blanks = self.blanks.of(data, self._pattern)
         kinds = [blank.kind for blank in blanks]
-        if kinds.count("text") == 1 and kinds.count("number") == numbered and self._is_as_seen(data, blanks):
+        if kinds.count("text") != 1 or kinds.count("number") != (number is not None) or len(kinds) > _MOST_BLANKS:
+            return
+        said = {blank.kind: _json(data[blank.start : blank.end]) for blank in blanks}
+        if (said["text"], said.get("number")) == (text, number) and self._is_as_seen(data, blanks):
             self._moulded = True
             self.on_mould(Mould(data, blanks, growth.one, growth.many))
 
@@ -178,8 +187,9 @@ class Plain:
             return False
         return text == _PROBE and (read == number or number is None)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """What comes is more than a delta: after it nothing may be as it was."""
+        self._own = None
         if self._moulded:
             self._moulded = False
             if self._newest is not None:

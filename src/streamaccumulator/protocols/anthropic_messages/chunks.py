@@ -75,6 +75,10 @@ class PlainEvent(Wire, frozen=True, gc=False, kw_only=True):
     message: None = None
     usage: None = None
     error: None = None
+    id: None = None
+    model: None = None
+    content: None = None
+    stop_reason: None = None
 
 
 BLANKS = Blanks(texts=("text", "partial_json", "thinking"))

@@ -87,6 +87,9 @@ class GeminiDecoder(Decoder[Chunk]):
     def _said(self, chunk: PlainChunk) -> tuple[str | None, int | None]:
         if len(chunk.candidates) != 1 or len(parts := chunk.candidates[0].content.parts) != 1:
             return None, None
+        counts = chunk.usage_metadata or {}
+        if any(type(counts.get(key, 0)) is not int or counts.get(key, 0) < 0 for key in _COUNTS):
+            return None, None
         return parts[0].text, None
 
     def _growth(self, chunk: PlainChunk) -> Growth | None:
@@ -298,4 +301,6 @@ class GeminiDecoder(Decoder[Chunk]):
             state.calls.write(emit, key, text)
 
 
+_COUNTS = tuple(path[-1] for paths in USAGE_PATHS.values() for path in paths)
+"""The counts that are read. One that is none is told where all of a chunk is looked at."""
 _END_MARK = FunctionCall()

@@ -116,6 +116,8 @@ class PlainChoice(Wire, frozen=True, gc=False, kw_only=True):
     delta: PlainDelta
     logprobs: None = None
     finish_reason: None = None
+    message: None = None
+    text: None = None
     content_filter_results: None = None
     usage: None = None
     error: None = None

@@ -52,7 +52,17 @@ class PlainEvent(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     logprobs: Annotated[list[Any], msgspec.Meta(max_length=0)] | None = None
     delta: str
     sequence_number: int | None = None
+    text: None = None
+    refusal: None = None
+    arguments: None = None
+    input: None = None
+    name: None = None
+    item: None = None
+    part: None = None
+    annotation: None = None
+    response: None = None
     error: None = None
+    object: None = None
 
 
 BLANKS = Blanks(texts=("delta",), number='"sequence_number"', padding=("obfuscation",))
