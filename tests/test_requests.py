@@ -394,3 +394,9 @@ def test_a_message_made_here_is_not_changed_by_sending_it() -> None:
     made = to_request([HELLO, response, UserMessage("x"), response], "anthropic-messages", model="m")
     made.body["messages"][1]["content"][0]["data"]["a"].append(2)
     assert response.to_json() == before
+
+
+@pytest.mark.parametrize("protocol", ["openai-chat", "openai-responses", "anthropic-messages", "gemini", "cohere", "ollama"])
+def test_a_call_in_a_users_message_breaks_nothing(protocol: str) -> None:
+    said = UserMessage((TextPart("hello"), ToolCall("c1", "f", {}, "{}")))
+    assert "hello" in str(to_request([said], protocol, model="m").body)

@@ -148,8 +148,8 @@ class Converter:
         return self.text(TextPart(part.text))
 
     def call(self, call: ToolCall) -> Json | None:
-        """A call."""
-        raise NotImplementedError  # each protocol has its own form
+        """A call that stands among other parts."""
+        return self.left_out(call)
 
     def citation(self, part: CitationPart) -> Json | None:
         """A citation that belongs to no text."""
@@ -289,6 +289,19 @@ _NAMES: dict[type, str] = {
     MediaPart: "an image, sound or file",
     ProviderPart: "a provider's block",
 }
+
+
+class InPlace(Converter):
+    """Where instructions stand where they were said, and what a user says is a string if it is text and nothing more."""
+
+    def system(self, parts: Sequence[Part]) -> None:
+        self.messages.append({"role": "system", "content": text_of(parts)})
+
+    def user(self, parts: Sequence[Part]) -> None:
+        plain = all(isinstance(part, TextPart) and not part.extra for part in parts)
+        content = text_of(parts) if plain else self.blocks(parts)
+        if content:
+            self.messages.append({"role": "user", "content": content})
 
 
 def text_of(parts: Iterable[Part]) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...messages import CitationPart, MediaPart, Part, ReasoningPart, TextPart, ToolCall
-from ..requests import Converter, Json, Options, Result, arguments_text, function_tool, source_of, text_of, under
+from ..requests import InPlace, Json, Options, Result, arguments_text, function_tool, source_of, under
 
 
-class CohereRequest(Converter):
+class CohereRequest(InPlace):
     """See the module."""
 
     takes_unsigned = True
@@ -21,16 +21,6 @@ class CohereRequest(Converter):
         "seed": ("seed",),
     }
     choices: ClassVar[dict[str, Any]] = {"none": "NONE", "required": "REQUIRED"}
-
-    def system(self, parts: Sequence[Part]) -> None:
-        """Instructions stand where they were said."""
-        self.messages.append({"role": "system", "content": text_of(parts)})
-
-    def user(self, parts: Sequence[Part]) -> None:
-        plain = all(isinstance(part, TextPart) and not part.extra for part in parts)
-        content = text_of(parts) if plain else self.blocks(parts)
-        if content:
-            self.messages.append({"role": "user", "content": content})
 
     def assistant(self, parts: Sequence[Part]) -> None:
         message: Json = {"role": "assistant"}

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...messages import MediaPart, Part, ProviderPart, ReasoningPart, RefusalPart, TextPart, ToolCall
-from ..requests import Converter, Json, Options, Result, arguments_text, function_tool, source_of, text_of, under
+from ..requests import InPlace, Json, Options, Result, arguments_text, function_tool, source_of, text_of, under
 
 _FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 _IN_DETAILS = {"reasoning.summary": "summary"}
 """Where an entry of `reasoning_details` has its text; elsewhere it is `text`."""
 
 
-class OpenAIChatRequest(Converter):
+class OpenAIChatRequest(InPlace):
     """See the module."""
 
     ids = re.compile(r"[a-zA-Z0-9]{9}")  # the only ids that Mistral takes; OpenAI takes any of 40 characters
@@ -26,16 +26,6 @@ class OpenAIChatRequest(Converter):
         "seed": ("seed",),
     }
     choices: ClassVar[dict[str, Any]] = {"auto": "auto", "none": "none", "required": "required"}
-
-    def system(self, parts: Sequence[Part]) -> None:
-        """Instructions stand where they were said."""
-        self.messages.append({"role": "system", "content": text_of(parts)})
-
-    def user(self, parts: Sequence[Part]) -> None:
-        plain = all(isinstance(part, TextPart) and not part.extra for part in parts)
-        content = text_of(parts) if plain else self.blocks(parts)
-        if content:
-            self.messages.append({"role": "user", "content": content})
 
     def assistant(self, parts: Sequence[Part]) -> None:
         message: Json = {"role": "assistant", "content": self._content(parts)}
