@@ -1,10 +1,10 @@
 """Frames that are alike: of one that holds the bytes of another, but for a few values, only the values have to be read.
 
 A JSON document with another string in the place of one of its strings means the same with that string, and so with numbers:
-where the bytes between the values are those of a document that is known, nothing else is new. The values of a frame are
-read as a list of JSON, with line ends between them, which no string can hold, so that no value is taken for two, and no two
-for one. Of many frames each is a list in a line, in which a number stands for what stood between two values, so that none is
-taken for another. Whoever knows what the values mean makes the mould.
+where the bytes between the values are those of a document that is known, nothing else is new. Each value of a frame is read
+as a document of its own. Those of many frames are read at once, each frame's as a list in a line, with line ends between
+the values, which no string can hold, so that no value is taken for two, and no two for one, and with a number for what stood
+between two values, so that none is taken for another. Whoever knows what the values mean makes the mould.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,10 +37,10 @@ class Mould:
         "_frame_head",
         "_frame_tail",
         "_head",
+        "_last",
         "_line_head",
-        "_list",
-        "_read",
         "_read_lines",
+        "_steps",
         "_tail",
         "grow",
         "grow_many",
@@ -54,9 +54,9 @@ class Mould:
         self.text_at, self.number_at = kinds.index("text"), kinds.index("number") if "number" in kinds else None
         self._head, self._tail = document[: blanks[0].start], document[blanks[-1].end :]
         self._between = [(document[one.end : other.start], b",\n%d," % at) for at, (one, other) in enumerate(pairwise(blanks))]
-        self._list = b"[%b]" % b",\n".join([b"%b"] * len(blanks))
         types = [str if kind in ("text", "padding") else int for kind in kinds]
-        self._read = _reader(*types).decode
+        *reads, self._last = [_READS[kind] for kind in types]
+        self._steps = [(read, literal) for read, (literal, _) in zip(reads, self._between, strict=True)]
         self._read_lines = _reader(
             types[0], *[one for at, kind in enumerate(types[1:]) for one in (Literal[at], kind)]
         ).decode_lines
@@ -73,20 +73,19 @@ class Mould:
         values = rest.removesuffix(self._frame_tail)
         if rest is frame or values is rest or 10 in values or 13 in values:
             return None
-        if not self._between:
-            row = b"[%b]" % values
-        else:
-            parts = []
-            for literal, _ in self._between:
-                part, found, values = values.partition(literal)
-                if not found:
-                    return None
-                parts.append(part)
-            row = self._list % (*parts, values)
         try:
-            return self._read(row)
+            if not self._steps:
+                return (self._last(values),)
+            found = []
+            for read, literal in self._steps:
+                value, between, values = values.partition(literal)
+                if not between:
+                    return None
+                found.append(read(value))
+            found.append(self._last(values))
         except msgspec.MsgspecError:
             return None
+        return tuple(found)
 
     def like(self, lines: list[bytes]) -> int:
         """How many of the first lines begin and end as documents of this mould do."""
@@ -116,6 +115,10 @@ class Mould:
         if "" in texts:
             return None
         return texts, columns[self.number_at] if self.number_at is not None else None
+
+
+_READS: dict[type, Callable[[bytes], Any]] = {kind: msgspec.json.Decoder(kind).decode for kind in (str, int)}
+"""Each reads one value, and nothing beside it."""
 
 
 @cache
