@@ -319,6 +319,13 @@ ODD: dict[str, tuple[str, list[bytes]]] = {
         [gemini("a", 1), gemini("b", 9), gemini("c", 7).replace(b": 7,", b": 7.5,"), gemini("d", 8)],
     ),
     "a large payload": ("openai-chat", [delta(content="a"), *[delta(content="x" * 100_000) for _ in range(3)]]),
+    "padding that is no UTF-8": (
+        "openai-chat",
+        [
+            delta(content="a"),
+            *[delta(content="b").replace(b"{", b'{"obfuscation": "@", ', 1).replace(b"@", b"\xff") for _ in range(3)],
+        ],
+    ),
     "many blanks": (
         "openai-chat",
         [delta(content="a"), *[delta(content="b").replace(b"{", b"{" + b'"p": "a", ' * 9, 1) for _ in range(3)]],

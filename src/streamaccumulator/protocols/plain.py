@@ -165,7 +165,10 @@ class Plain:
         kinds = [blank.kind for blank in blanks]
         if kinds.count("text") != 1 or kinds.count("number") != (number is not None) or len(kinds) > _MOST_BLANKS:
             return
-        said = {blank.kind: _json(data[blank.start : blank.end]) for blank in blanks}
+        try:
+            said = {blank.kind: _json(data[blank.start : blank.end]) for blank in blanks}
+        except msgspec.MsgspecError:  # what nobody reads may be no UTF-8
+            return
         if (said["text"], said.get("number")) == (text, number) and self._is_as_seen(data, blanks):
             self._moulded = True
             self.on_mould(Mould(data, blanks, growth.one, growth.many))
