@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types check bench bench-peers fuzz clean
+.PHONY: help demo test lint types check bench bench-peers diagram fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F '\t' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -44,6 +44,9 @@ bench-peers: ## the same of other libraries, in an environment of their own
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable . httpx2 jiter matplotlib \
 		openai anthropic llmstream pydantic-ai-slim langchain-openai litellm
 	.venv-peers/bin/python -m benchmarks --peers --write
+
+diagram: $(VENV)/dev-ready ## write the diagram of a run into docs/runtime.md, from its table
+	$(BIN)/python docs/diagram.py
 
 fuzz: $(VENV)/dev-ready ## feed mutated streams to every promise, for SECONDS (60)
 	$(BIN)/python -m fuzz --seconds $(or $(SECONDS),60) --seed $(or $(SEED),0)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import streamaccumulator
+from streamaccumulator import runtime
 
 PACKAGE = Path(streamaccumulator.__file__).parent
 FOUNDATION = {"_record", "_values", "_json", "_log", "messages", "events", "response", "errors", "limits"}
@@ -64,6 +65,7 @@ ARROWS: dict[str, set[str]] = {
         *FOUNDATION,
     },
     "cli": {"stream", "__init__", *FOUNDATION},
+    "runtime": {"stream", "requests", "think_tags", *FOUNDATION},
     "__init__": {
         "timings",
         "think_tags",
@@ -80,7 +82,7 @@ ARROWS: dict[str, set[str]] = {
         *FOUNDATION,
     },
 }
-"""For each room (a module or a folder of the package) the rooms it may import. Nothing imports `cli`."""
+"""For each room (a module or a folder of the package) the rooms it may import. Nothing imports `cli` or `runtime`."""
 
 
 def room_of(path: Path) -> str:
@@ -151,17 +153,34 @@ def test_importing_loads_no_event_loop_no_logging_and_no_protocol() -> None:
     assert "streamaccumulator.cli" not in loaded
 
 
+def test_the_runtime_is_loaded_by_nobody_and_loads_no_client() -> None:
+    assert "streamaccumulator.runtime" not in loaded_by("import streamaccumulator, streamaccumulator.cli")
+    assert not {"httpx2", "httpx", "anyio", "sqlite3"} & loaded_by("import streamaccumulator.runtime")
+
+
+def test_the_runtime_names_no_provider() -> None:
+    providers = set("_".join([path.name for path in (PACKAGE / "protocols").iterdir() if path.is_dir()]).split("_")) | {
+        "claude",
+        "google",
+    }
+    words = providers - {"chat", "messages", "responses", "completions", "events", "interactions", "converse", ""}
+    assert {"openai", "anthropic", "gemini"} <= words
+    for path in (PACKAGE / "runtime").rglob("*.py"):
+        assert not set(re.findall(r"[a-z]+", path.read_text().lower())) & words, path
+
+
 def test_the_face_is_complete_and_sorted() -> None:
     assert streamaccumulator.__all__ == sorted(streamaccumulator.__all__)
     rooms = {path.name.removesuffix(".py") for path in PACKAGE.iterdir()}
     public = {name for name in vars(streamaccumulator) if not name.startswith("_")}
     assert public - rooms == set(streamaccumulator.__all__)
+    assert runtime.__all__ == sorted(runtime.__all__)
 
 
 def test_every_public_thing_says_what_it_is() -> None:
     silent = []
-    for name in streamaccumulator.__all__:
-        thing = getattr(streamaccumulator, name)
+    for face, name in [(one, name) for one in (streamaccumulator, runtime) for name in one.__all__]:
+        thing = getattr(face, name)
         if isinstance(thing, type):
             spoken = (property, classmethod, type(test_every_public_thing_says_what_it_is))
             members = [key for key, member in vars(thing).items() if not key.startswith("_") and isinstance(member, spoken)]
@@ -174,7 +193,7 @@ def test_every_public_thing_says_what_it_is() -> None:
 def test_every_public_thing_has_a_line_in_the_docs() -> None:
     root = PACKAGE.parents[1]
     text = "".join([path.read_text() for path in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]])
-    assert not [name for name in streamaccumulator.__all__ if name not in text]
+    assert not [name for name in (*streamaccumulator.__all__, *runtime.__all__) if name not in text]
 
 
 def test_files_and_functions_have_the_size_of_one_purpose() -> None:

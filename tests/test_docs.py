@@ -18,7 +18,7 @@ def test_every_diagnostic_has_a_line() -> None:
     assert emitted <= documented
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/reference.md", "docs/live.md", "docs/requests.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/reference.md", "docs/live.md", "docs/requests.md", "docs/runtime.md"])
 def test_the_python_of_the_docs_runs(page: str) -> None:
     capture = (ROOT / "tests/captures/openai-chat/text.sse").read_bytes()
     claude = (ROOT / "tests/captures/anthropic-messages/text.sse").read_bytes()

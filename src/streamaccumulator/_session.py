@@ -34,6 +34,7 @@ class Session:
         self.decoder = decoder
         self.pending: deque[ChatStreamEvent] = deque()
         self.ended = False
+        self.begun = False
         self.cause: Exception | None = None
         self._timings = timings
 
@@ -49,6 +50,7 @@ class Session:
         self = cls(accumulator, StreamDecoder.load(saved.decoder, protocol=protocol))
         self.pending.extend(saved.pending)
         self.ended = saved.ended
+        self.begun = True
         return self
 
     def push(self, item: object) -> None:
@@ -82,6 +84,7 @@ class Session:
         if self._timings is not None:
             for event in events:
                 self._timings.event(event)
+        self.begun = self.begun or bool(events)
         self.pending.extend(events)
 
     def _stop(self) -> None:

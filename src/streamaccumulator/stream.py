@@ -62,6 +62,11 @@ class _Driver:
         """What merges the events that were handed out."""
         return self._session.accumulator
 
+    @property
+    def begun(self) -> bool:
+        """Whether any event came: from then on, asking the provider again would say things twice."""
+        return self._session.begun
+
     def snapshot(self) -> AccumulatedResponse:
         """The response as far as its events were handed out."""
         return self._session.accumulator.snapshot()

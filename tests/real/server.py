@@ -35,6 +35,10 @@ class Script:
         self.release = threading.Event()
         self.left = threading.Event()
         self.url = ""
+        self.refusals: list[tuple[int, dict[str, str], bytes]] = []
+        """Status, headers and body of what the next requests are answered with; status 0 closes the connection, 1 in mid-answer."""
+        self.seen: list[tuple[str, dict[str, str], bytes]] = []
+        """Path, headers (their names in small letters) and body of each request."""
 
     def pieces_for(self, path: str) -> Iterator[bytes]:
         """What goes out for one request."""
@@ -63,12 +67,15 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_POST(self) -> None:
-        length = int(self.headers.get("content-length") or 0)
-        self.rfile.read(length)
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        self.server.script.seen.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
         self.do_GET()
 
     def do_GET(self) -> None:
         script = self.server.script
+        if script.refusals:
+            self._refuse(*script.refusals.pop(0))
+            return
         self.send_response(200)
         self.send_header("content-type", script.content_type)
         self.send_header("connection", "close")  # a client that nobody closes would keep the server waiting
@@ -87,6 +94,18 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:
             script.left.set()
             self.close_connection = True
+
+    def _refuse(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        self.close_connection = True
+        if status == 0:
+            return
+        self.send_response(200 if status == 1 else status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(body) + status * (status == 1)))
+        self.send_header("connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
 
     def _send_sized(self, script: Script) -> None:
         whole = b"".join(script.pieces)

@@ -78,6 +78,8 @@ class Converter:
     choices: ClassVar[dict[str, Any]] = {}
     """The words of `tool_choice` as the wire has them."""
     choice_at: ClassVar[tuple[str, ...]] = ("tool_choice",)
+    key_names: ClassVar[tuple[str, ...]] = ()
+    """The environment variables in which the provider's own SDK looks for the key, the first one first."""
 
     def __init__(self) -> None:
         self.messages: list[Json] = []
@@ -130,7 +132,7 @@ class Converter:
 
     @staticmethod
     def headers(api_key: str) -> dict[str, str]:
-        """The headers that the request needs."""
+        """The headers that the request needs; with an empty key none for it."""
         return bearer(api_key)
 
     # ---- Parts, one method a kind; None is left out.
@@ -352,8 +354,8 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 
 def bearer(api_key: str) -> dict[str, str]:
-    """The headers of most providers."""
-    return {"Authorization": f"Bearer {api_key}", "Content-Type": "application/json"}
+    """The headers of most providers; without a key none for it, as local servers want it."""
+    return {**({"Authorization": f"Bearer {api_key}"} if api_key else {}), "Content-Type": "application/json"}
 
 
 def under(base_url: str, path: str, version: str = "") -> str:

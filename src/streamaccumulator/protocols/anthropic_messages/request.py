@@ -22,6 +22,7 @@ class AnthropicMessagesRequest(Converter):
     ids = re.compile(r"[a-zA-Z0-9_-]{1,64}")
     takes_blank = False
     takes_media_back = False
+    key_names = ("ANTHROPIC_API_KEY",)
     options: ClassVar[dict[str, tuple[str, ...]]] = {"max_tokens": ("max_tokens",), "temperature": ("temperature",)}
     choices: ClassVar[dict[str, Any]] = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
 
@@ -85,7 +86,8 @@ class AnthropicMessagesRequest(Converter):
     @staticmethod
     def headers(api_key: str) -> dict[str, str]:
         """https://docs.anthropic.com/en/api/versioning"""
-        return {"x-api-key": api_key, "anthropic-version": "2023-06-01", "Content-Type": "application/json"}
+        key = {"x-api-key": api_key} if api_key else {}
+        return {**key, "anthropic-version": "2023-06-01", "Content-Type": "application/json"}
 
 
 def _is_unsigned(part: Part) -> bool:

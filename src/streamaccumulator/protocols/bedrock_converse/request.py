@@ -17,6 +17,7 @@ class BedrockConverseRequest(Converter):
 
     ids = re.compile(r"[a-zA-Z0-9_-]{1,64}")
     takes_blank = False
+    key_names = ("AWS_BEARER_TOKEN_BEDROCK",)
     options: ClassVar[dict[str, tuple[str, ...]]] = {
         "max_tokens": ("inferenceConfig", "maxTokens"),
         "temperature": ("inferenceConfig", "temperature"),

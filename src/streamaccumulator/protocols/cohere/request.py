@@ -15,6 +15,7 @@ class CohereRequest(InPlace):
 
     takes_unsigned = True
     takes_media_back = False
+    key_names = ("CO_API_KEY",)
     options: ClassVar[dict[str, tuple[str, ...]]] = {
         "max_tokens": ("max_tokens",),
         "temperature": ("temperature",),

@@ -15,6 +15,10 @@ class GeminiRequest(Converter):
     """See the module."""
 
     takes_unsigned = True
+    key_names = (
+        "GOOGLE_API_KEY",
+        "GEMINI_API_KEY",
+    )
     options: ClassVar[dict[str, tuple[str, ...]]] = {
         "max_tokens": ("generationConfig", "maxOutputTokens"),
         "temperature": ("generationConfig", "temperature"),
@@ -83,7 +87,7 @@ class GeminiRequest(Converter):
     @staticmethod
     def headers(api_key: str) -> dict[str, str]:
         """https://ai.google.dev/gemini-api/docs/api-key"""
-        return {"x-goog-api-key": api_key, "Content-Type": "application/json"}
+        return {**({"x-goog-api-key": api_key} if api_key else {}), "Content-Type": "application/json"}
 
 
 def _id_of(call: ToolCall) -> Json:

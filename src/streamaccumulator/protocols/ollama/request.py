@@ -14,6 +14,7 @@ class OllamaRequest(Converter):
     """See the module."""
 
     takes_unsigned = True
+    key_names = ("OLLAMA_API_KEY",)
     options: ClassVar[dict[str, tuple[str, ...]]] = {
         "max_tokens": ("options", "num_predict"),
         "temperature": ("options", "temperature"),

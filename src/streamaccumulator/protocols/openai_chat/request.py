@@ -20,6 +20,7 @@ class OpenAIChatRequest(InPlace):
     """See the module."""
 
     ids = re.compile(r"[a-zA-Z0-9]{9}")  # the only ids that Mistral takes; OpenAI takes any of 40 characters
+    key_names = ("OPENAI_API_KEY",)
     options: ClassVar[dict[str, tuple[str, ...]]] = {
         "max_tokens": ("max_tokens",),
         "temperature": ("temperature",),

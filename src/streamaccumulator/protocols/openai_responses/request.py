@@ -17,6 +17,7 @@ _FUNCTION = ("function_call", "arguments", "function_call_output")
 class OpenAIResponsesRequest(Converter):
     """See the module. Items are kept in `messages`."""
 
+    key_names = ("OPENAI_API_KEY",)
     options: ClassVar[dict[str, tuple[str, ...]]] = {"max_tokens": ("max_output_tokens",), "temperature": ("temperature",)}
     choices: ClassVar[dict[str, Any]] = {"auto": "auto", "none": "none", "required": "required"}
 
