@@ -1,0 +1,237 @@
+"""Functions as tools: what a model is told of them, what they get, and what it hears of every failure."""
+
+import asyncio
+import contextvars
+import dataclasses
+import datetime
+import enum
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pydantic
+import pytest
+
+from streamaccumulator import MediaPart, TextPart, ToolCall
+from streamaccumulator.runtime import Tool, ToolResult, tool
+from streamaccumulator.runtime.tools import by_name
+
+
+def run(one: Tool | Callable[..., Any], timeout: float | None = None, **arguments: Any) -> ToolResult:
+    made = one if isinstance(one, Tool) else tool(one)
+    return asyncio.run(made.run(ToolCall("c1", made.spec.name, arguments, json.dumps(arguments)), timeout))
+
+
+class Unit(enum.Enum):
+    C = "celsius"
+    F = "fahrenheit"
+
+
+@dataclasses.dataclass
+class Place:
+    city: str
+    at: tuple[float, float] | None = None
+
+
+class Model(pydantic.BaseModel):
+    size: int
+
+
+@tool
+def weather(place: Place, days: Annotated[int, msgspec.Meta(ge=1, le=7), "how many days"] = 1, unit: Unit = Unit.C) -> str:
+    """The weather of a place.
+
+    In short words.
+    """
+    return f"{place.city} {days} {unit.name}"
+
+
+def test_a_model_is_told_the_signature() -> None:
+    assert weather.spec.name == "weather"
+    assert weather.spec.description == "The weather of a place.\n\nIn short words."
+    schema = weather.spec.parameters
+    assert schema["required"] == ["place"]
+    assert schema["additionalProperties"] is False
+    days = schema["properties"]["days"]
+    assert days == {"type": "integer", "minimum": 1, "maximum": 7, "default": 1, "description": "how many days"}
+    assert schema["properties"]["place"] == {"$ref": "#/$defs/Place"}
+    assert set(schema["$defs"]) == {"Place", "Unit"}
+
+
+def test_it_stays_a_function() -> None:
+    assert weather(Place("Oslo"), 2) == "Oslo 2 C"
+
+
+def test_arguments_are_converted() -> None:
+    assert run(weather, place={"city": "Lima", "at": [1, 2.5]}, days=3, unit="fahrenheit") == ToolResult("Lima 3 F")
+
+    def when(day: datetime.date, how: Literal["a", "b"], others: set[int]) -> list[Any]:
+        return [day.year, how, sorted(others)]
+
+    assert run(when, day="2026-01-02", how="b", others=[2, 1, 2]).content == '[2026,"b",[1,2]]'
+
+
+def test_a_pydantic_model_is_an_argument_too() -> None:
+    def make(model: Model) -> Model:
+        return Model(size=model.size + 1)
+
+    assert run(make, model={"size": 4}) == ToolResult('{"size":5}')
+    assert tool(make).spec.parameters["properties"]["model"]["properties"]["size"]["type"] == "integer"
+    assert run(make, model={"size": "x"}).is_error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({}, "at $.place: Object missing required field `place`"),
+        ({"place": {"city": 5}}, "at $.place.city: Expected `str`, got `int`"),
+        ({"place": {"city": "x"}, "days": 9}, "at $.days: Expected `int` <= 7"),
+        ({"place": {"city": "x"}, "day": 1}, "Object contains unknown field `day`"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told(arguments: dict[str, Any], told: str) -> None:
+    result = run(weather, **arguments)
+    assert result.is_error
+    assert told in str(result.content)
+
+
+@pytest.mark.parametrize("arguments", [None, [], "text", 5])
+def test_arguments_that_are_no_object(arguments: Any) -> None:
+    call = ToolCall("c1", "weather", arguments, "...")
+    assert asyncio.run(weather.run(call)).is_error
+
+
+def test_sync_and_async_tools_that_raise() -> None:
+    def sync(x: int) -> float:
+        return 1 / x
+
+    async def asynchronous(x: int) -> float:
+        return 1 / x
+
+    def leaves() -> None:
+        raise SystemExit(3)
+
+    assert run(sync, x=0) == run(asynchronous, x=0) == ToolResult("ZeroDivisionError: division by zero", True)
+    assert run(sync, x=2) == run(asynchronous, x=2) == ToolResult("0.5")
+    assert run(leaves) == ToolResult("RuntimeError: SystemExit(3)", True)
+
+
+def test_a_timeout_of_the_tools_own_is_no_other() -> None:
+    async def fails() -> None:
+        raise TimeoutError("the database")
+
+    assert run(fails, timeout=5) == ToolResult("TimeoutError: the database", True)
+
+
+def test_what_takes_too_long_is_left() -> None:
+    release, seen = threading.Event(), threading.Event()
+
+    def sync() -> None:
+        release.wait(10)
+        seen.set()
+
+    async def asynchronous() -> None:
+        await asyncio.sleep(10)
+
+    began = time.monotonic()
+    assert run(sync, timeout=0.1) == run(asynchronous, timeout=0.1) == ToolResult("there was no result within 0.1 seconds", True)
+    assert run(tool(timeout=0.05)(asynchronous), timeout=9).content == "there was no result within 0.05 seconds"
+    assert time.monotonic() - began < 5
+    release.set()  # its loop is closed: nobody hears it, and nothing is raised
+    assert seen.wait(5)
+    for thread in [one for one in threading.enumerate() if one.name == "tool"]:
+        thread.join(5)
+
+
+def test_sync_tools_do_not_hold_up_one_another() -> None:
+    both = threading.Barrier(2, timeout=5)
+
+    def meet() -> int:
+        return both.wait()
+
+    async def two() -> list[ToolResult]:
+        made = tool(meet)
+        return list(await asyncio.gather(*[made.run(ToolCall(str(at), "meet")) for at in range(2)]))
+
+    assert sorted(str(result.content) for result in asyncio.run(two())) == ["0", "1"]
+
+
+def test_context_reaches_a_thread() -> None:
+    who: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
+
+    def ask() -> str:
+        return who.get()
+
+    token = who.set("somebody")
+    try:
+        assert run(ask) == ToolResult("somebody")
+    finally:
+        who.reset(token)
+
+
+@pytest.mark.parametrize(
+    ("given", "content"),
+    [
+        (None, "null"),
+        ("", ""),
+        ({"a": 1}, '{"a":1}'),
+        (Place("x"), '{"city":"x","at":null}'),
+        ([], "[]"),
+        (TextPart("x"), (TextPart("x"),)),
+        ([TextPart("x"), MediaPart("image", "image/png", "AA")], (TextPart("x"), MediaPart("image", "image/png", "AA"))),
+        (complex(1, 2), '"(1+2j)"'),
+    ],
+)
+def test_what_a_tool_gives(given: Any, content: Any) -> None:
+    def give() -> Any:
+        return given
+
+    assert run(give) == ToolResult(content)
+
+
+def test_a_default_is_that_of_the_function() -> None:
+    def f(sizes: list[int] = [1, 2], name: str | None = None) -> Any:  # noqa: B006  # such functions are what is tested
+        return [sizes, name]
+
+    assert run(f).content == "[[1,2],null]"
+    assert tool(f).spec.parameters["required"] == []
+
+
+def test_what_cannot_be_a_tool() -> None:
+    def star(*names: str) -> None: ...
+
+    def positional(x: int, /) -> None: ...
+
+    def keywords(**names: str) -> None: ...
+
+    for function in (star, positional, keywords):
+        with pytest.raises(TypeError, match="cannot give by name"):
+            tool(function)
+
+    def opaque(x: threading.Thread) -> None: ...
+
+    with pytest.raises(TypeError):
+        tool(opaque)
+
+
+def test_names() -> None:
+    named = tool(name="look-up", description="Looks.")(weather.function)
+    assert (named.spec.name, named.spec.description) == ("look-up", "Looks.")
+    assert list(by_name([weather, named])) == ["weather", "look-up"]
+    with pytest.raises(ValueError, match="two tools"):
+        by_name([weather, weather.function])
+
+
+def test_cancelling_passes_through() -> None:
+    async def forever() -> None:
+        await asyncio.sleep(60)
+
+    async def main() -> None:
+        async with asyncio.timeout(0.05):
+            await tool(forever).run(ToolCall("c", "forever"))
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(main())
