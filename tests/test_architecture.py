@@ -155,7 +155,7 @@ def test_importing_loads_no_event_loop_no_logging_and_no_protocol() -> None:
 
 def test_the_runtime_is_loaded_by_nobody_and_loads_no_client() -> None:
     assert "streamaccumulator.runtime" not in loaded_by("import streamaccumulator, streamaccumulator.cli")
-    assert not {"httpx2", "httpx", "anyio", "sqlite3"} & loaded_by("import streamaccumulator.runtime")
+    assert not {"httpx2", "httpx", "anyio"} & loaded_by("import streamaccumulator.runtime")
 
 
 def test_the_runtime_names_no_provider() -> None:

@@ -36,10 +36,10 @@ class Tool:
     def __init__(self, function: Callable[..., Any], name: str | None, description: str | None, timeout: float | None) -> None:
         self.function = function
         self.timeout = timeout
-        name = name or getattr(function, "__name__", type(function).__name__)
-        self._arguments = _arguments_of(function, name)
+        called = str(name or getattr(function, "__name__", type(function).__name__))
+        self._arguments = _arguments_of(function, called)
         said = description if description is not None else inspect.getdoc(function) or ""
-        self.spec = ToolSpec(name, said, _schema_of(self._arguments))
+        self.spec = ToolSpec(called, said, _schema_of(self._arguments))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -95,8 +95,8 @@ def tool(
     """A typed function, sync or async, as a Tool: `@tool`, or `@tool(name="look_up", timeout=5)`.
 
     Its name is the tool's, its docstring the description, its parameters the arguments: any types that msgspec knows, and what
-    `ToolCall.parse` takes beside them. `Annotated[int, "how many days"]` describes one. Raises TypeError for parameters that have no
-    name, or a type of which there is no JSON Schema.
+    `ToolCall.parse` takes beside them. `Annotated[int, "how many days"]` describes one. Raises TypeError for parameters without
+    a name, or of a type of which there is no JSON Schema.
     """
     if function is None:
         return lambda given: Tool(given, name, description, timeout)
