@@ -25,11 +25,11 @@ _Messages = msgspec.json.Decoder(tuple[Message, ...])
 
 
 class ToolExecution(Record, frozen=True):
-    """One call that was run, or is running: what it came to, and how many seconds it took."""
+    """One call that was run, or is running, or was refused: what it came to, and how many seconds it took."""
 
     call_id: str
     name: str
-    state: Literal["started", "done", "interrupted"] = "started"
+    state: Literal["started", "done", "interrupted", "refused"] = "started"
     content: str | tuple[Part, ...] = ""
     is_error: bool = False
     seconds: float = 0.0

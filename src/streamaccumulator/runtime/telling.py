@@ -1,0 +1,32 @@
+"""What an answer comes to, and what the model is told of what it cannot see: cut answers, refused calls."""
+
+from ..errors import InvalidToolCallJson, LimitExceeded, MalformedChunk, ProviderError, Truncated, UnknownProtocol
+from ..messages import ToolCall, UserMessage
+from ..response import AccumulatedResponse
+from .sessions import ToolExecution
+from .turn import Outcome
+
+GO_ON = "Your answer was cut off. Go on exactly where it ended, and repeat nothing of it."
+REFUSED = "{why}. It did not run: make it again, whole, if it is still needed."
+CANCELLED = "cancelled: this call did not run"
+SAME_AGAIN = "refused: this call was made with the same arguments in {times} turns in a row; do something else"
+
+
+def came(response: AccumulatedResponse) -> Outcome:
+    """What came of a call of the model."""
+    kinds = [type(error) for error in response.errors]
+    if any(kind in (UnknownProtocol, LimitExceeded, ProviderError) for kind in kinds):
+        return Outcome.PROVIDER_ERROR
+    nothing = any(note.code == "empty_stream" for note in response.diagnostics)
+    if nothing or any(kind in (Truncated, MalformedChunk) for kind in kinds):
+        return Outcome.TRUNCATED
+    return Outcome.RESPONSE
+
+
+def refused(call: ToolCall, why: str) -> ToolExecution:
+    return ToolExecution(call.id, call.name, "refused", why, True)
+
+
+def refusal(error: InvalidToolCallJson) -> UserMessage:
+    """What the model is told of a call that could not be used."""
+    return UserMessage(REFUSED.format(why=f"Your {error.what()}"))
