@@ -29,6 +29,7 @@ examples:
   streamacc assemble --text answer.sse > answer.txt
   streamacc assemble --json answer.sse | jq '.message.content'
   curl -sN ... | streamacc events - | grep '"tool_call_'
+  streamacc run "What is 2 + 2?" --base-url http://localhost:8080/v1 --model any --protocol openai-chat --tool mine:add
 """
 
 _STATUSES = """\
@@ -37,6 +38,7 @@ exit status (what came is printed in any case, the fault is told on standard err
   2  wrong use, or an unreadable file   6  a part of the stream could not be read
   3  the stream was cut, or is empty    7  a limit was passed
   4  the provider reported an error     8  the stream is of no known protocol
+  9  `run` was ended by its bounds    130  interrupted; what came is kept
 """
 
 
@@ -97,6 +99,8 @@ def _parser() -> ArgumentParser:
 
     _add_source(_command(commands, "events", events, "print the neutral events of a stream, one JSON object a line"))
 
+    _add_run(_command(commands, "run", _run, "ask a model, run the tools it calls, and go round until it answers"))
+
     playing = _command(commands, "demo", demo, "play recorded streams as they would arrive, whole and cut (no key, no network)")
     playing.add_argument(
         "--speed", type=_speed, default=1.0, metavar="N", help="play N times as fast; 0 plays without any pause (default: 1)"
@@ -126,6 +130,33 @@ def _add_source(parser: ArgumentParser) -> None:
         default="auto",
         metavar="NAME",
         help="openai-chat, anthropic-messages, gemini, ... (a wrong name lists them all); auto, the default, finds out",
+    )
+
+
+def _run(arguments: Namespace) -> int:
+    from .run import run  # with the event loop and all that, which the other commands do not load
+
+    return run(arguments)
+
+
+def _add_run(parser: ArgumentParser) -> None:
+    parser.add_argument("question", metavar="QUESTION", help="what is asked, or - to read it from standard input")
+    parser.add_argument("--base-url", required=True, metavar="URL", help="the base URL, as the provider's own SDK takes it")
+    parser.add_argument("--model", required=True, metavar="NAME", help="the model's name")
+    parser.add_argument("--protocol", required=True, metavar="NAME", help="openai-chat, anthropic-messages, gemini, ...")
+    parser.add_argument(
+        "--tool",
+        action="append",
+        default=[],
+        metavar="MODULE:FUNCTION",
+        help="a typed function that the model may call; may be repeated",
+    )
+    parser.add_argument("--session", metavar="FILE", help="keep the conversation in this file, and go on with it")
+    parser.add_argument("--system", metavar="TEXT", help="instructions to the model")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="tokens of one answer")
+    parser.add_argument("--max-iterations", type=int, default=10, metavar="N", help="answers of the model (default: 10)")
+    parser.add_argument(
+        "--key-from", metavar="VARIABLE", help="the environment variable with the key (default: the one the provider's SDK reads)"
     )
 
 

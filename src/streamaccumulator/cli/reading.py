@@ -28,6 +28,8 @@ Watch = Callable[[ChatStreamEvent], None]
 
 WHOLE = 0
 WRONG_USE = 2
+UNANSWERED = 9
+"""A run that its policy, or its session, ended before the model had answered."""
 INTERRUPTED = 130
 """128 and SIGINT, as a shell counts."""
 READER_GONE = 141
