@@ -5,9 +5,9 @@ import email.utils
 import json
 import logging
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx2
 import pytest
@@ -31,28 +31,13 @@ from streamaccumulator.runtime import HttpChatModel, Retries, Timeouts
 from streamaccumulator.runtime.model import retry_after
 
 from ..wire import DONE, delta, finish
-from .conftest import still_open
 from .server import Script, serving
+from .test_http import run
 
-R = TypeVar("R")
 CAPTURE = (Path(__file__).parents[1] / "captures/openai-chat/reasoning-text-tools.sse").read_bytes()
 WITH_REQUESTS = [name for name in names() if protocol_named(name).converter is not None]
 QUICK = Retries(most=2, first=0.01)
 ASKED: list[Message | AccumulatedResponse] = [UserMessage("Say it.")]
-
-
-def run(main: Coroutine[Any, Any, R]) -> R:
-    """Run it, and see that it left no task and no async generator of ours behind."""
-
-    async def watched() -> R:
-        try:
-            return await main
-        finally:
-            assert not still_open()
-            await asyncio.sleep(0)  # httpx2 drops its own inner generator where a body is left; the loop closes that one
-            assert asyncio.all_tasks() == {asyncio.current_task()}
-
-    return asyncio.run(watched())
 
 
 def answer(model: HttpChatModel, **given: Any) -> AccumulatedResponse:

@@ -61,6 +61,21 @@ def test_runs_of_several_turns_with_tools(llama: Llama, protocol: str, question:
     assert ended.message.content
 
 
+def test_parallel_calls(llama: Llama) -> None:
+    """Chance decides how many calls there are: of the seeds here at least one gives several, and the server takes their results."""
+    policy, found = RuntimePolicy(max_iterations=2, max_same_calls=99), []
+    for seed in range(20):
+        model = model_of(llama.url, tool_choice="required", extra={"seed": seed, "parallel_tool_calls": True})
+        output = AgentRuntime(model, [get_weather], policy).run_sync("Say it.")
+        first = next(message for message in output.messages if isinstance(message, AssistantMessage))
+        if len(first.tool_calls) > 1:
+            found.append(first)
+            assert output.iterations == 2
+            results = [message.tool_call_id for message in output.messages if isinstance(message, ToolMessage)]
+            assert results[: len(first.tool_calls)] == [call.id for call in first.tool_calls]
+    assert found
+
+
 def test_ten_runs_at_once(llama: Llama) -> None:
     runtime = AgentRuntime(model_of(llama.url, tool_choice="required"), [get_weather], RuntimePolicy(max_iterations=2))
 
@@ -143,11 +158,13 @@ def test_a_process_that_is_killed_goes_on_and_runs_no_tool_twice(llama: Llama, t
     with subprocess.Popen([*command, "hang"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline().strip() == "in the tool"
-        time.sleep(0.2)  # so that calls beside it have started too
+        sessions = SqliteSessions(path)
+        (turn,) = sessions.load("s")
+        while log.read_text().count("ran") < len(turn.response.tool_calls):  # until all calls of the turn are in the tool
+            time.sleep(0.01)
         process.kill()
         process.wait()
     before = log.read_text().count("ran")
-    sessions = SqliteSessions(path)
     (turn,) = sessions.load("s")
     assert not turn.closed
     assert {one.state for one in turn.executions} == {"started"}

@@ -37,7 +37,10 @@ _PASSING = frozenset({408, 429, 529})
 
 
 class Model(Protocol):
-    """Whatever answers a conversation: HttpChatModel, or an object of one's own."""
+    """Whatever answers a conversation: HttpChatModel, or an object of one's own.
+
+    One that has a `protocol` (its name) is told, as `source=`, which messages of a session are of another; see `to_request`.
+    """
 
     def stream(self, messages: Sequence[Message | AccumulatedResponse], tools: Sequence[ToolSpec] = ()) -> AsyncChatStream:
         """The answer, as a stream that was not read yet."""
