@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ._values import copied
+from ._values import copied, is_torn, mend, rebuilt
 from .errors import InvalidToolCallJson, RequestError
 from .messages import (
     AssistantMessage,
@@ -58,7 +58,14 @@ def request_of(
         writer.write(message, origin)
     writer.close()
     body = converter.finish_body(converter.body(options), options)
-    return found, copied(merge_deeply(body, extra)), converter.notices
+
+    def sendable(text: str) -> str:
+        if not is_torn(text):
+            return text
+        converter.notice("lone_surrogate", "half of a character, which no request can carry, was made U+FFFD")
+        return mend(text)
+
+    return found, rebuilt(merge_deeply(body, extra), sendable), converter.notices
 
 
 def entries_of(

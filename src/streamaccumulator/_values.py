@@ -2,7 +2,11 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
 
 
 def mend(text: str) -> str:
@@ -28,15 +32,24 @@ def whole(text: str) -> str:
 
 def mend_deeply(value: Any) -> Any:
     """The same value with every string in it mended."""
-    return _rebuilt(value, whole)
+    return rebuilt(value, whole)
+
+
+def mended(value: T, kind: type[T]) -> T:
+    """A value of msgspec's types, itself where it can be encoded, else with every string in it mended."""
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.convert(mend_deeply(msgspec.to_builtins(value)), kind)
+    return value
 
 
 def copied(value: Any) -> Any:
     """The same JSON value in lists and objects of its own."""
-    return _rebuilt(value, str) if isinstance(value, list | dict) else value
+    return rebuilt(value, str) if isinstance(value, list | dict) else value
 
 
-def _rebuilt(value: Any, text: Callable[[str], str]) -> Any:
+def rebuilt(value: Any, text: Callable[[str], str]) -> Any:
     """The value in boxes of its own, with `text` of every string. Walks without recursion, whatever stack is left."""
     holder = [value]
     todo: list[tuple[Any, Any]] = [(holder, 0)]

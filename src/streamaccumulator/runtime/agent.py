@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any
 
+from .._values import mended, whole
 from ..messages import Message, UserMessage
-from .events import AgentEvent, RunFinished, RunOutput, RuntimePolicy
+from .events import AgentEvent, RunOutput, RuntimePolicy
 from .model import Model
 from .run import Emit, Run
 from .sessions import MemorySessions, Sessions
@@ -49,23 +50,14 @@ class AgentRuntime:
 
         The run waits for whoever reads. Leaving it (`aclose`) is as if the process was killed: what was saved stays.
         """
-        events: asyncio.Queue[AgentEvent | BaseException] = asyncio.Queue(maxsize=1)
-
-        async def work() -> None:
-            try:
-                await self._drive(input, session_id, events.put)
-            except Exception as failure:  # noqa: BLE001  # it is raised where the events are read
-                await events.put(failure)
-
-        task = asyncio.create_task(work())
+        events: asyncio.Queue[AgentEvent | None] = asyncio.Queue(maxsize=1)
+        task = asyncio.create_task(self._drive(input, session_id, events.put))
+        task.add_done_callback(lambda _: events.put_nowait(None) if events.empty() else None)  # wakes a reader who waits
         try:
-            while True:
-                event = await events.get()
-                if isinstance(event, BaseException):
-                    raise event
-                yield event
-                if isinstance(event, RunFinished):
-                    return
+            while not (task.done() and events.empty()):
+                if (event := await events.get()) is not None:
+                    yield event
+            await task  # raises what ended it
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
@@ -99,8 +91,8 @@ def _messages(input: Input) -> Sequence[Message]:
     if input is None:
         return ()
     if isinstance(input, str):
-        return (UserMessage(input),)
-    return (input,) if isinstance(input, Message) else input
+        return (UserMessage(whole(input)),)
+    return mended((input,) if isinstance(input, Message) else tuple(input), tuple[Message, ...])
 
 
 async def _nobody(event: AgentEvent) -> None:

@@ -5,14 +5,17 @@ from the environment, sent as the protocol wants it, and never logged, shown, or
 """
 
 import asyncio
+import http.client
 import os
 import random
+import re
 import time
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from urllib.parse import urlsplit, urlunsplit
 
 from .._json import parse
 from .._log import logger
@@ -83,8 +86,9 @@ class HttpChatModel:
     `headers` are sent beside the protocol's own. `client`: an `httpx2.AsyncClient` to use and leave open, for pools, proxies or
     certificates; without one each answer has a connection of its own.
 
-    Raises UnknownProtocol for a name that is none, ValueError for a protocol without requests, and ModuleNotFoundError without the
-    extra `http`, TypeError for an option that `to_request` does not have.
+    Raises UnknownProtocol for a name that is none, ValueError for a protocol without requests, or for a key or a header with
+    characters that HTTP cannot carry, ModuleNotFoundError without the extra `http`, and TypeError for an option that `to_request`
+    does not have.
     """
 
     def __init__(
@@ -107,9 +111,9 @@ class HttpChatModel:
         self.protocol = protocol
         self.base_url = base_url
         self.model = model
-        self._api_key = api_key
+        self._api_key = _sendable(api_key, "the API key") if api_key is not None else None
         self._options = dict(options or {})
-        self._headers = dict(headers or {})
+        self._headers = {name: _sendable(value, f"the header {name}") for name, value in (headers or {}).items()}
         self._retries = retries
         self._timeouts = timeouts
         self._limits = limits
@@ -117,10 +121,10 @@ class HttpChatModel:
         self._client = client
         to_request([], protocol, model=model, **self._options)
         if not base_url.startswith(("http://", "https://")):
-            raise ValueError(f"a base URL begins with http:// or https://, and {base_url!r} does not")
+            raise ValueError("a base URL begins with http:// or https://")
 
     def __repr__(self) -> str:
-        return f"HttpChatModel({self.protocol!r}, {self.base_url!r}, {self.model!r})"
+        return f"HttpChatModel({self.protocol!r}, {_shown(self.base_url)!r}, {self.model!r})"
 
     def stream(
         self,
@@ -155,7 +159,27 @@ class HttpChatModel:
             return self._api_key
         assert request.protocol.converter is not None
         names: Sequence[str] = request.protocol.converter().key_names
-        return next((os.environ[name] for name in names if os.environ.get(name)), "")
+        return next((_sendable(os.environ[name], name) for name in names if os.environ.get(name)), "")
+
+
+_SECRET = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
+"""Names of headers of which nothing is shown."""
+_WORD = re.compile(r"[^\s;,]{8,}")
+"""What may be the secret in such a header; `Bearer` is none."""
+
+
+def _sendable(value: str, what: str) -> str:
+    """A header's value without the blanks around it. Raises ValueError, which does not quote it, for one that none can carry."""
+    value = value.strip()
+    if not (value.isascii() and value.isprintable()):
+        raise ValueError(f"{what} holds a character that no HTTP header can carry")
+    return value
+
+
+def _shown(url: str) -> str:
+    """A URL without what may be secret: a password, a query."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 class _Refused(Exception):
@@ -181,6 +205,8 @@ class _Answer:
         self._model = model
         self._request = request
         self._key = model.key_of(request)
+        kept = [word for name, value in model._headers.items() if _SECRET.search(name) for word in _WORD.findall(value)]
+        self._secrets = [self._key, *kept] if self._key else kept
         self._deadline: float | None = None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -214,7 +240,11 @@ class _Answer:
         stream = self.stream()
         if stream is None or stream.begun:
             return None
+        import httpx2  # an extra, which the model has seen to be there
+
         if isinstance(failure, _Refused) and failure.status not in _PASSING and failure.status < 500:
+            return None
+        if isinstance(failure, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol):  # nothing can be sent so, ever
             return None
         return self._model._retries.wait(number, getattr(failure, "retry_after", None))
 
@@ -234,9 +264,9 @@ class _Answer:
         stack.push_async_callback(reply.aclose)
         if not reply.is_success:
             body = await self._in_time(_head_of(reply))
-            if self._key:
-                body = body.replace(self._key.encode(), b"***")
-            said = _error_in(body, reply.status_code, reply.reason_phrase)
+            for secret in self._secrets:  # which some providers repeat
+                body = body.replace(secret.encode(), b"***")
+            said = _error_in(body, reply.status_code)
             raise _Refused(reply.status_code, said, retry_after(reply.headers.get("retry-after")))
         return reply
 
@@ -262,7 +292,7 @@ async def _head_of(reply: "httpx2.Response") -> bytes:
     return head
 
 
-def _error_in(body: bytes, status: int, phrase: str) -> dict[str, Any]:
+def _error_in(body: bytes, status: int) -> dict[str, Any]:
     """The error object of an HTTP error's body, with the status; of what is no JSON its beginning."""
     text = body.decode("utf-8", "replace").strip()
     try:
@@ -277,7 +307,8 @@ def _error_in(body: bytes, status: int, phrase: str) -> dict[str, Any]:
     elif isinstance(value, dict):
         said = {**value, "message": inner} if isinstance(inner, str) else value
     else:
-        said = {"message": f"{status} {phrase}" + (f": {text[:400]}" if text else "")}
+        phrase = http.client.responses.get(status, "")
+        said = {"message": f"{status} {phrase}".strip() + (f": {text[:400]}" if text else "")}
     kind = {} if any(said.get(key) not in (None, "", "error") for key in ("type", "code", "status")) else {"type": f"http_{status}"}
     return {**said, **kind, "http_status": status}
 
@@ -294,6 +325,6 @@ def retry_after(header: str | None) -> float | None:
     except ValueError:
         try:
             seconds = parsedate_to_datetime(header).timestamp() - time.time()
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
     return max(0.0, seconds) if seconds == seconds else None

@@ -24,8 +24,9 @@ from .events import (
     TurnFinished,
     TurnStarted,
 )
+from .held import Held
 from .model import Model
-from .sessions import Release, SavedTurn, Sessions, ToolExecution
+from .sessions import SavedTurn, Sessions, ToolExecution
 from .telling import CANCELLED, GO_ON, SAME_AGAIN, came, refusal, refused
 from .tools import Tool
 from .turn import ENDS, START, Outcome, State, resolve
@@ -35,8 +36,6 @@ Emit = Callable[[AgentEvent], Awaitable[object]]
 
 _LOGGED = 2000
 """Characters of a cut answer that are logged."""
-_POLL = 0.02
-"""Seconds between two looks whether a session is free."""
 
 
 class _Stopped(Exception):
@@ -60,7 +59,7 @@ class Run:
         self._model = model
         self._tools = tools
         self._policy = policy
-        self._sessions = sessions
+        self._session = Held(sessions, session_id)
         self._emit = emit
         self._input = tuple(input)
         self._turns: list[SavedTurn] = []
@@ -97,30 +96,27 @@ class Run:
 
     async def drive(self) -> RunOutput:
         """From the first state to an end."""
-        release = await self._taken()
-        try:
-            await self._resume()
-            state = START
-            while state not in ENDS:
-                state = resolve(state, await _DOES[state](self))
-        finally:
-            release()
+        state = State.CANCELLED
+        if await self._session.take(lambda: self._cancelled):
+            try:
+                await self._resume()
+                state = START
+                while state not in ENDS:
+                    state = resolve(state, await _DOES[state](self))
+            finally:
+                self._session.release()
         output = self._output(state)
         await self._emit(RunFinished(output))
         return output
 
-    async def _taken(self) -> Release:
-        while (release := self._sessions.take(self.session_id)) is None:
-            await asyncio.sleep(_POLL)
-        return release
-
     async def _resume(self) -> None:
         """What the session holds. A turn that was stopped among its tools is open still."""
-        self._turns = await asyncio.to_thread(self._sessions.load, self.session_id)
+        self._turns = await self._session.load()
         if self._turns and not self._turns[-1].closed:
             self._open, self._resumed = self._turns.pop(), True
             self._response = self._open.response
             self._executions = {one.call_id: one.ended() for one in self._open.executions}
+            self._count(self._open.response)
         elif not self._input and not (self._turns and self._goes_on(self._turns[-1])):
             raise ValueError("there is nothing to go on with: give an input")
         self._before = len(self._turns)
@@ -173,19 +169,19 @@ class Run:
         await self._emit(TurnStarted(self._number))
         seconds = self._policy.model_timeout
         deadline = self._loop.time() + seconds if seconds is not None else None
-        in_time = True
+        late = False
         async with self._stream as stream:
             try:
                 while (event := await self._bounded(lambda: anext(stream, None), deadline)) is not None:
                     await self._emit(event)
             except _Stopped:
-                in_time = self._cancelled
+                late = not self._cancelled and deadline is not None and self._loop.time() >= deadline
             except InvalidToolCallJson:  # of a stream that fails fast: what came is there
                 pass
         self._response = await stream.finalize(strict=False)
         if self._response.usage is not None:
             self._usage = self._response.usage if self._usage is None else self._usage + self._response.usage
-        if not in_time:
+        if late:
             await self._tell("model_timeout", f"the answer took longer than {seconds:g} seconds")
         for error in self._response.errors:
             await self._tell(type(error).__name__, str(error), getattr(error, "call_id", ""), error)
@@ -198,9 +194,12 @@ class Run:
         return self._answer
 
     async def _bounded(self, what: Callable[[], Awaitable[T]], deadline: float | None = None) -> T:
-        """What is waited for, until the deadline, or until the run is cancelled: then _Stopped."""
+        """What is waited for, until the deadline, or until the run is cancelled, or it is itself: then _Stopped."""
         if self._cancelled:
             raise _Stopped
+        task = asyncio.current_task()
+        assert task is not None
+        before = task.cancelling()
         try:
             async with asyncio.timeout_at(deadline) as scope:
                 self._scope = scope
@@ -209,6 +208,10 @@ class Run:
             if not scope.expired():
                 raise
             raise _Stopped from None
+        except asyncio.CancelledError:
+            if task.cancelling() > before:
+                raise
+            raise _Stopped from None  # nobody cancelled this task: what it waited for was
         finally:
             self._scope = None
 
@@ -234,7 +237,7 @@ class Run:
         self._then = Outcome.PERSISTED if goes_on else Outcome.ANSWERED
         if response.tool_calls:
             try:
-                await asyncio.to_thread(self._sessions.save_turn, self.session_id, turn)
+                await self._session.save_turn(turn)
             except Exception as fault:  # noqa: BLE001  # whatever a store raises, the answer is there and is told
                 return await self._fault(fault)
             return Outcome.WITH_CALLS
@@ -247,7 +250,13 @@ class Run:
     def _begin_turn(self, response: AccumulatedResponse, after: tuple[Message, ...]) -> SavedTurn:
         self._open = SavedTurn(self._number, self._input, response, self._protocol, after)
         self._executions = {}
+        self._count(response)
         return self._open
+
+    def _count(self, response: AccumulatedResponse) -> None:
+        """In how many turns in a row each call was made."""
+        keys = {(call.name, call.arguments_raw) for call in response.tool_calls}
+        self._in_a_row = {key: self._in_a_row.get(key, 0) + 1 for key in keys}
 
     @staticmethod
     def _goes_on(turn: SavedTurn) -> bool:
@@ -260,8 +269,6 @@ class Run:
         """The calls that have no result yet, at once; their results in the order of the calls."""
         assert self._open is not None
         calls = self._open.response.tool_calls
-        keys = {(call.name, call.arguments_raw) for call in calls}
-        self._in_a_row = {key: self._in_a_row.get(key, 0) + 1 for key in keys}
         gate = asyncio.Semaphore(self._policy.max_parallel_tools)
         waiting = [self._run_tool(call, gate) for call in calls if call.id not in self._executions]
 
@@ -277,8 +284,7 @@ class Run:
                 one.close()
             self._then = Outcome.CANCELLED
             for call in calls:
-                one_of = self._executions.get(call.id)
-                self._executions[call.id] = one_of.ended() if one_of is not None else refused(call, CANCELLED)
+                self._executions.setdefault(call.id, refused(call, CANCELLED))
             return Outcome.CANCELLED
         except ExceptionGroup as faults:
             return await self._fault(faults.exceptions[0])
@@ -297,25 +303,25 @@ class Run:
             else:
                 started = ToolExecution(call.id, call.name)
                 self._executions[call.id] = started
-                await asyncio.to_thread(self._sessions.save_execution, self.session_id, number, started)
+                await self._session.save_execution(number, started)
                 await self._emit(ToolStarted(number, call))
                 result = await one.run(call, self._policy.tool_timeout)
                 ended = ToolExecution(call.id, call.name, "done", result.content, result.is_error, time.monotonic() - began)
             self._executions[call.id] = ended
-            await asyncio.to_thread(self._sessions.save_execution, self.session_id, number, ended)
+            await self._session.save_execution(number, ended)
             await self._emit(ToolFinished(number, ended))
 
     # ---- PERSISTING.
 
     async def _persist(self) -> Outcome:
-        """The turn is closed, with what its tools came to. One in which nothing was said is none."""
+        """The turn is closed, with what its tools came to. One that was cut before anything was said is none."""
         assert self._open is not None
         order = [call.id for call in self._open.response.tool_calls]
-        executions = tuple([self._executions[id] for id in order])
+        executions = tuple([self._executions[id].ended() for id in order])
         turn = msgspec.structs.replace(self._open, executions=executions, closed=True)
-        if turn.response.message.content or turn.after:
+        if turn.response.message.content or turn.after or self._then is Outcome.ANSWERED:
             try:
-                await asyncio.to_thread(self._save, turn)
+                await self._session.save_turn(turn)
             except Exception as fault:  # noqa: BLE001  # whatever a store raises, the answer is there and is told
                 return await self._fault(fault)
             self._turns.append(turn)
@@ -323,14 +329,6 @@ class Run:
             await self._emit(TurnFinished(turn.number, turn.response))
         self._open, self._resumed = None, False
         return self._then
-
-    def _save(self, turn: SavedTurn) -> None:
-        """In an order in which a process that is killed in between has lost nothing."""
-        self._sessions.save_turn(self.session_id, msgspec.structs.replace(turn, closed=False))
-        for execution in turn.executions:
-            if execution.state != "done":
-                self._sessions.save_execution(self.session_id, turn.number, execution)
-        self._sessions.save_turn(self.session_id, turn)
 
     # ---- What is told.
 
@@ -355,7 +353,7 @@ class Run:
         rest = list(self._input)
         executions = [one for turn in self._turns[self._before :] for one in turn.executions]
         if self._open is not None:  # what could not be saved is told all the same
-            turn = msgspec.structs.replace(self._open, executions=tuple(self._executions.values()))
+            turn = msgspec.structs.replace(self._open, executions=tuple([one.ended() for one in self._executions.values()]))
             executions += turn.executions
             rest = [*turn.messages, *(rest if self._resumed else ())]
         return RunOutput(

@@ -1,8 +1,8 @@
 """What is kept of a conversation between runs, and while one runs: turns, and the executions of tools, as they come.
 
-A turn is saved as soon as its answer is there, open; each tool is saved before it starts and when it has ended; then the turn is
-closed. So a process that is killed loses at most the answer that was on its way, and no tool that has ended runs again. One that
-had started and not ended is `interrupted`: whether it took effect, nobody knows.
+A turn with calls is saved as soon as its answer is there, open; each tool is saved before it starts and when it has ended; then
+the turn is closed. So a process that is killed loses at most the answer that was on its way, and no tool that has ended runs again.
+One that had started and not ended is `interrupted`: whether it took effect, nobody knows.
 """
 
 import hashlib
@@ -81,7 +81,7 @@ class Sessions(Protocol):
         """The turns of a session in order; none of one that is new."""
 
     def save_turn(self, session_id: str, turn: SavedTurn) -> None:
-        """Commit a turn, without its executions. One that is there is closed, if `turn` is."""
+        """Commit a turn with the executions that it has, all at once or not at all. One that is there is closed, if `turn` is."""
 
     def save_execution(self, session_id: str, number: int, execution: ToolExecution) -> None:
         """Commit an execution of turn `number`, in the place of what was saved of the same call."""
@@ -106,16 +106,18 @@ class MemorySessions:
     def save_turn(self, session_id: str, turn: SavedTurn) -> None:
         """See Sessions."""
         turns = self._turns.setdefault(session_id, {})
-        known = turns.get(turn.number)
-        turns[turn.number] = msgspec.structs.replace(
-            known or turn, closed=turn.closed, executions=known.executions if known else ()
-        )
+        known = turns.get(turn.number, turn)
+        turns[turn.number] = msgspec.structs.replace(known, closed=turn.closed, executions=_merged(known, turn.executions))
 
     def save_execution(self, session_id: str, number: int, execution: ToolExecution) -> None:
         """See Sessions."""
         turn = self._turns[session_id][number]
-        executions = {**{one.call_id: one for one in turn.executions}, execution.call_id: execution}
-        self._turns[session_id][number] = msgspec.structs.replace(turn, executions=tuple(executions.values()))
+        self._turns[session_id][number] = msgspec.structs.replace(turn, executions=_merged(turn, (execution,)))
+
+
+def _merged(turn: SavedTurn, executions: tuple[ToolExecution, ...]) -> tuple[ToolExecution, ...]:
+    """Those of the turn, and those that are newer, in their place."""
+    return tuple({one.call_id: one for one in (*turn.executions, *executions)}.values())
 
 
 class SqliteSessions:
@@ -125,10 +127,20 @@ class SqliteSessions:
     it back. Raises `sqlite3.Error` where the file cannot be used, and ValueError for one that another version wrote.
     """
 
+    _TURN = (
+        "INSERT INTO turns (session, turn, closed, source, input, response, after) VALUES (?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (session, turn) DO UPDATE SET closed = excluded.closed"
+    )
+    _EXECUTION = (
+        "INSERT INTO executions (session, turn, call_id, execution) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (session, turn, call_id) DO UPDATE SET execution = excluded.execution"
+    )
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = os.fspath(path)
-        if not self._path or self._path.startswith(":"):
+        name = os.fspath(path)
+        if not name or name.startswith(":"):
             raise ValueError("sessions are kept in a file; those of MemorySessions are not")
+        self._path = os.path.realpath(name)  # one file has one folder of locks, by whatever name it is opened
         self._one_at_a_time = threading.Lock()
         self._database = sqlite3.connect(self._path, timeout=30, isolation_level=None, check_same_thread=False)
         try:
@@ -200,22 +212,17 @@ class SqliteSessions:
         """See Sessions."""
         encode = msgspec.json.encode
         row = (session_id, turn.number, turn.closed, turn.source, encode(turn.input), turn.response.to_json(), encode(turn.after))
-        with self._one_at_a_time:
-            self._database.execute(
-                "INSERT INTO turns (session, turn, closed, source, input, response, after) VALUES (?, ?, ?, ?, ?, ?, ?) "
-                "ON CONFLICT (session, turn) DO UPDATE SET closed = excluded.closed",
-                row,
-            )
+        executions = [(session_id, turn.number, one.call_id, encode(one)) for one in turn.executions]
+        with self._one_at_a_time, self._database:
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.execute(self._TURN, row)
+            self._database.executemany(self._EXECUTION, executions)
 
     def save_execution(self, session_id: str, number: int, execution: ToolExecution) -> None:
         """See Sessions."""
         row = (session_id, number, execution.call_id, msgspec.json.encode(execution))
         with self._one_at_a_time:
-            self._database.execute(
-                "INSERT INTO executions (session, turn, call_id, execution) VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (session, turn, call_id) DO UPDATE SET execution = excluded.execution",
-                row,
-            )
+            self._database.execute(self._EXECUTION, row)
 
     def close(self) -> None:
         """Close the file."""

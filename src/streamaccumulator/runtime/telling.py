@@ -18,6 +18,8 @@ def came(response: AccumulatedResponse) -> Outcome:
     if any(kind in (UnknownProtocol, LimitExceeded, ProviderError) for kind in kinds):
         return Outcome.PROVIDER_ERROR
     nothing = any(note.code == "empty_stream" for note in response.diagnostics)
+    if nothing and any(isinstance(error, Truncated) and error.reason == "transport" for error in response.errors):
+        return Outcome.PROVIDER_ERROR  # nobody answered, and the model has asked again as often as it may
     if nothing or any(kind in (Truncated, MalformedChunk) for kind in kinds):
         return Outcome.TRUNCATED
     return Outcome.RESPONSE

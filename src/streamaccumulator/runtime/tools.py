@@ -9,11 +9,15 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import copy_context
-from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
+from functools import partial, reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, overload
 
 import msgspec
 
 from .._record import Record
+from .._values import mend_deeply, mended, whole
 from ..errors import StructuredOutputError
 from ..messages import Part, ToolCall, ToolSpec
 
@@ -36,9 +40,10 @@ class Tool:
     def __init__(self, function: Callable[..., Any], name: str | None, description: str | None, timeout: float | None) -> None:
         self.function = function
         self.timeout = timeout
-        called = str(name or getattr(function, "__name__", type(function).__name__))
+        inner = _inside(function)
+        called = str(name or getattr(inner, "__name__", type(inner).__name__))
         self._arguments = _arguments_of(function, called)
-        said = description if description is not None else inspect.getdoc(function) or ""
+        said = description if description is not None else inspect.getdoc(inner) or ""
         self.spec = ToolSpec(called, said, _schema_of(self._arguments))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -59,6 +64,8 @@ class Tool:
         except StructuredOutputError as fault:
             return ToolResult(f"the arguments do not fit, at {fault.path}: {fault.message}", True)
         given = {name: getattr(arguments, name) for name in self._arguments.__struct_fields__}
+        task = asyncio.current_task()
+        before = task.cancelling() if task is not None else 0
         try:
             async with asyncio.timeout(seconds) as scope:
                 if inspect.iscoroutinefunction(self.function):
@@ -67,11 +74,15 @@ class Tool:
                     value = await _in_thread(lambda: self.function(**given))
                     if inspect.isawaitable(value):
                         value = await value
-            return ToolResult(_content_of(value))
-        except Exception as failure:  # noqa: BLE001  # whatever a tool raises is told to the model; cancelling passes
+            return mended(ToolResult(_content_of(value)), ToolResult)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as failure:  # whatever a tool raises is told to the model; cancelling passes
+            if isinstance(failure, asyncio.CancelledError) and task is not None and task.cancelling() > before:
+                raise
             if isinstance(failure, TimeoutError) and scope.expired():
                 return ToolResult(f"there was no result within {seconds:g} seconds", True)
-            return ToolResult(f"{type(failure).__name__}: {failure}", True)
+            return ToolResult(whole(f"{type(failure).__name__}: {failure}"), True)
 
 
 @overload
@@ -119,7 +130,8 @@ def by_name(tools: Iterable[Tool | Callable[..., Any]]) -> Mapping[str, Tool]:
 
 def _arguments_of(function: Callable[..., Any], name: str) -> type[msgspec.Struct]:
     """A struct with a field for each parameter. What is not among them is refused, so that the model hears of it."""
-    hints = get_type_hints(function, include_extras=True)
+    inner = _inside(function)
+    hints = get_type_hints(inner if inspect.isroutine(inner) else type(inner).__call__, include_extras=True)
     fields: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in _NOT_NAMED:
@@ -128,26 +140,44 @@ def _arguments_of(function: Callable[..., Any], name: str) -> type[msgspec.Struc
         fields.append(
             (parameter.name, kind) if parameter.default is parameter.empty else (parameter.name, kind, _default(parameter.default))
         )
-    return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
+    return msgspec.defstruct(f"{name}_arguments", fields, kw_only=True, forbid_unknown_fields=True)
+
+
+def _inside(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What was made partial."""
+    while isinstance(function, partial):
+        function = function.func
+    return function
 
 
 def _default(value: Any) -> Any:
-    """A default of a function, which may be of any kind; msgspec takes of those that can change only empty ones as they are."""
-    return msgspec.field(default_factory=lambda: value) if isinstance(value, list | dict | set | bytearray) else value
+    """A default of a function, which may be of any kind; msgspec takes those as they are that cannot change and are JSON."""
+    try:
+        hash(value)
+        msgspec.json.encode(value)
+    except (TypeError, ValueError):
+        return msgspec.field(default_factory=lambda: value)
+    return value
 
 
 def _described(hint: Any) -> Any:
-    """`Annotated[T, "text"]` as msgspec has it."""
-    if get_origin(hint) is not Annotated:
+    """`Annotated[T, "text"]` as msgspec has it, wherever it stands in a type."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Literal or not inner:
         return hint
-    kind, *notes = get_args(hint)
-    return Annotated[(kind, *[msgspec.Meta(description=note) if isinstance(note, str) else note for note in notes])]
+    if origin is Annotated:
+        kind, *notes = inner
+        return Annotated[(_described(kind), *[msgspec.Meta(description=note) if isinstance(note, str) else note for note in notes])]
+    described = tuple([_described(one) for one in inner])
+    if described == inner:
+        return hint
+    return reduce(or_, described) if origin in (Union, UnionType) else origin[described]
 
 
 def _schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON Schema of the arguments, with no more than what a model needs."""
-    (_,), components = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}", schema_hook=_schema_of_model)
-    own = components.pop(arguments.__name__)
+    (own,), components = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}", schema_hook=_schema_of_model)
+    own = components.pop(own["$ref"].removeprefix("#/$defs/"))
     schema = {"type": "object", "properties": own["properties"], "required": own["required"], "additionalProperties": False}
     return {**schema, "$defs": components} if components else schema
 
@@ -171,7 +201,10 @@ def _content_of(value: Any) -> str | tuple[Part, ...]:
         return (value,)
     if isinstance(value, list | tuple) and value and all(isinstance(one, Part) for one in value):
         return tuple(value)
-    return msgspec.json.encode(value, enc_hook=_encode).decode()
+    try:
+        return msgspec.json.encode(value, enc_hook=_encode).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode(mend_deeply(msgspec.to_builtins(value, enc_hook=_encode))).decode()
 
 
 def _encode(value: Any) -> Any:
