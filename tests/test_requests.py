@@ -321,6 +321,16 @@ def test_extra_is_merged_deeply_and_wins() -> None:
     assert made.body["labels"] == {"a": "b"}
 
 
+def test_half_of_a_character_is_replaced_and_told() -> None:
+    """No JSON can carry it: a client would fail on it."""
+    spec = ToolSpec("f", "\ud800", {"type": "object"})
+    request = to_request([UserMessage("a\udcffb \U0001f600")], "openai-chat", model="m", tools=[spec], extra={"stop": ("\udc00",)})
+    assert request.body["messages"][0]["content"] == "a\ufffdb \U0001f600"
+    assert request.body["tools"][0]["function"]["description"] == "\ufffd"
+    assert request.body["stop"] == ["\ufffd"]
+    assert [(note.code, note.count) for note in request.notices] == [("lone_surrogate", 3)]
+
+
 def test_instructions_in_mid_conversation_are_moved_where_they_have_one_place() -> None:
     messages = (HELLO, SystemMessage("Be brief"))
     assert [entry["role"] for entry in entries(*messages)] == ["user", "system"]

@@ -84,7 +84,7 @@ class Session:
         if self._timings is not None:
             for event in events:
                 self._timings.event(event)
-        self.begun = self.begun or bool(events)
+        self.begun = self.begun or any(not isinstance(event, StreamBroken) for event in events)
         self.pending.extend(events)
 
     def _stop(self) -> None:

@@ -58,7 +58,7 @@ def rebuilt(value: Any, text: Callable[[str], str]) -> Any:
         item = box[key]
         if isinstance(item, str):
             box[key] = text(item)
-        elif isinstance(item, list):
+        elif isinstance(item, list | tuple):
             box[key] = new_list = list(item)
             todo += [(new_list, at) for at in range(len(new_list))]
         elif isinstance(item, dict):

@@ -166,6 +166,8 @@ def test_what_a_header_asks_for() -> None:
     assert in_a_minute is not None
     assert 50 < in_a_minute <= 60
     assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    assert retry_after("Mon, 01 Jan 99999999999999999999 00:00:00 GMT") is None
+    assert retry_after("Mon, 01 Jan 2020 00:00:00 +9999999999") is None
 
 
 def test_waits_double_and_end() -> None:
@@ -273,6 +275,45 @@ def test_the_key_is_nowhere(script: Script, url: str, caplog: pytest.LogCaptureF
     assert "asking again" in caplog.text
 
 
+def test_secrets_among_the_headers_are_nowhere_either(script: Script, url: str) -> None:
+    script.refusals = [(401, {}, b'{"error": {"message": "x-org-token=t0psecret!, Bearer s3cretvalue, beta-feature"}}')]
+    headers = {"x-org-token": " t0psecret!", "Authorization": "Bearer s3cretvalue", "x-beta": "beta-feature"}
+    (error,) = answer(chat_model(url, headers=headers)).errors
+    assert isinstance(error, ProviderError)
+    assert error.message == "x-org-token=***, Bearer ***, beta-feature"
+
+
+def test_the_url_is_shown_without_its_secrets() -> None:
+    model = HttpChatModel("openai-chat", "https://me:pass@host:8443/v1?key=secret", "m", "k")
+    assert repr(model) == "HttpChatModel('openai-chat', 'https://host:8443/v1', 'm')"
+
+
+def test_a_key_is_sent_without_its_line_end(script: Script, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As files and shells add one."""
+    assert answer(chat_model(url, "secret-key\n")).complete
+    monkeypatch.setenv("OPENAI_API_KEY", " other-key\r\n")
+    assert answer(chat_model(url, None)).complete
+    assert [headers["authorization"] for _, headers, _ in script.seen] == ["Bearer secret-key", "Bearer other-key"]
+
+
+@pytest.mark.parametrize("key", ["sec\nret", "secr\u00e9t", "sec\x00ret"])
+def test_what_no_header_carries_is_not_quoted(key: str, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for wrong in ({"key": key}, {"headers": {"x-mine": key}}):
+        with pytest.raises(ValueError, match="no HTTP header can carry") as refused:
+            chat_model(url, **wrong)
+        assert "sec" not in str(refused.value)
+    monkeypatch.setenv("OPENAI_API_KEY", key.replace("\0", "\x7f"))
+    with pytest.raises(ValueError, match="OPENAI_API_KEY holds"):
+        chat_model(url, None).stream(ASKED)
+
+
+def test_what_can_never_be_sent_is_tried_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    (error,) = answer(HttpChatModel("openai-chat", "http:///v1", "m", "k", retries=QUICK)).errors
+    assert isinstance(error, Truncated)
+    assert "asking again" not in caplog.text
+
+
 def test_a_client_of_ones_own_is_used_and_left_open(script: Script, url: str) -> None:
     async def read() -> tuple[AccumulatedResponse, bool]:
         async with httpx2.AsyncClient(headers={"x-client": "mine"}) as client:
@@ -323,6 +364,17 @@ def test_a_stream_says_whether_it_has_begun(url: str) -> None:
         return [before, after]
 
     assert run(read()) == [False, True]
+
+
+def test_one_that_failed_before_has_not() -> None:
+    async def read() -> bool:
+        with serving(Script([])) as url:
+            pass
+        stream = chat_model(url).stream(ASKED)
+        await stream.finalize(strict=False)
+        return stream.begun
+
+    assert run(read()) is False
 
 
 def test_finish_then_silence_is_whole(script: Script) -> None:

@@ -17,12 +17,14 @@ from streamaccumulator import (
     AsyncChatStream,
     FinishReason,
     InvalidToolCallJson,
+    MediaPart,
     Message,
     ProviderError,
     SystemMessage,
     TextDelta,
     TextPart,
     ToolCallArgumentDelta,
+    ToolCallEnd,
     ToolMessage,
     ToolSpec,
     Truncated,
@@ -263,10 +265,18 @@ def test_a_cut_text_goes_on() -> None:
 
 
 def test_an_answer_of_which_nothing_came_is_asked_for_again() -> None:
-    model = Scripted([], [OSError("gone")], said("Hi"))
+    model = Scripted([], said("Hi"))
     output = run(model)
-    assert (output.state, output.text, output.iterations) == (State.COMPLETED, "Hi", 3)
-    assert model.asked[2] == [UserMessage("Go")]
+    assert (output.state, output.text, output.iterations) == (State.COMPLETED, "Hi", 2)
+    assert model.asked[1] == [UserMessage("Go")]
+
+
+@pytest.mark.parametrize("failure", [OSError("gone"), TimeoutError()])
+@pytest.mark.parametrize("on_truncated", ["continue", "retry", "fail"])
+def test_where_nobody_answers_the_run_ends(failure: Exception, on_truncated: str) -> None:
+    """Whether to ask again is the model's to know, and it has."""
+    output = run(Scripted([failure], said("Hi")), on_truncated=on_truncated)
+    assert (output.state, output.text, output.iterations, codes(output)) == (State.FAILED, "", 1, ["Truncated"])
 
 
 def test_by_policy_a_cut_answer_is_discarded() -> None:
@@ -303,6 +313,37 @@ def test_a_call_that_is_no_json_is_refused_and_the_others_run() -> None:
     assert isinstance(refusal, UserMessage)
     assert "c1" in str(refusal.content)
     assert "did not run" in str(refusal.content)
+
+
+def test_an_empty_answer_is_an_answer() -> None:
+    """The session keeps what was asked, and the next run goes on after it."""
+    model, sessions = Scripted([finish("stop"), DONE], said("Yes")), MemorySessions()
+    output = AgentRuntime(model, sessions=sessions).run_sync("Go", "s")
+    assert (output.state, output.text, output.iterations) == (State.COMPLETED, "", 1)
+    assert AgentRuntime(model, sessions=sessions).run_sync("And?", "s").text == "Yes"
+    assert model.asked[1] == [UserMessage("Go"), UserMessage("And?")]
+    assert [turn.closed for turn in sessions.load("s")] == [True, True]
+
+
+def test_half_of_a_character_stops_nothing(tmp_path: Path) -> None:
+    """In what is asked, and in what a tool gives: it is U+FFFD, as in what a model says."""
+
+    def name() -> list[TextPart]:
+        return [TextPart("caf\udce9")]
+
+    def fails() -> None:
+        raise OSError("caf\udce9")
+
+    sessions = SqliteSessions(tmp_path / "sessions")
+    model = Scripted(called(("c1", "name", "{}"), ("c2", "fails", "{}")), said("x"), said("y"))
+    runtime = AgentRuntime(model, [name, fails], sessions=sessions)
+    output = runtime.run_sync("a\ud800", "s")
+    assert (output.state, output.messages[0]) == (State.COMPLETED, UserMessage("a\ufffd"))
+    assert [one.content for one in output.executions] == [(TextPart("caf\ufffd"),), "OSError: caf\ufffd"]
+    output = runtime.run_sync([UserMessage((TextPart("b\ud800"), MediaPart("image", "image/png", "AA==")))], "s")
+    assert output.messages[-2] == UserMessage((TextPart("b\ufffd"), MediaPart("image", "image/png", "AA==")))
+    assert [turn.input for turn in sessions.load("s") if turn.input] == [(output.messages[0],), (output.messages[-2],)]
+    sessions.close()
 
 
 def test_an_answer_at_its_bound_stops_or_goes_on() -> None:
@@ -352,6 +393,8 @@ def test_the_same_call_again_and_again_is_refused() -> None:
     other = called(("c1", "add", '{"a": 2, "b": 1}'))
     output = run(Scripted(again[0], other, again[1], other, said("2")), add, max_same_calls=1)
     assert [one.state for one in output.executions] == ["done"] * 4
+    output = run(Scripted(again[0], said("I", "length"), again[1], said("2")), add, max_same_calls=1, on_length="continue")
+    assert [one.state for one in output.executions] == ["done"] * 2
 
 
 def test_a_model_that_is_too_slow() -> None:
@@ -407,6 +450,104 @@ def test_cancelling_among_tools() -> None:
     assert {one.content for one in turn.executions} <= {INTERRUPTED, "2", CANCELLED}
     assert len(turn.executions) == 3
     assert runtime.run_sync(None, "s").text == "Yes"
+
+
+def test_cancelling_a_run_that_waits_for_its_session() -> None:
+    sessions = MemorySessions()
+    release = sessions.take("s")
+    assert release is not None
+    runtime = AgentRuntime(Scripted(), sessions=sessions)
+
+    async def main() -> RunOutput:
+        waiting = asyncio.create_task(runtime.run("Go", "s"))
+        await asyncio.sleep(0)
+        runtime.cancel("s")
+        return await asyncio.wait_for(waiting, 5)
+
+    output = asyncio.run(main())
+    assert (output.state, output.iterations, output.messages) == (State.CANCELLED, 0, (UserMessage("Go"),))
+    release()
+
+
+class SlowSessions(MemorySessions):
+    """Each commit takes a while; what was committed, and whether the session was still taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log: list[tuple[str, bool]] = []
+        self.reached = threading.Event()
+        self.go_on = threading.Event()
+
+    def save_execution(self, session_id: str, number: int, execution: ToolExecution) -> None:
+        self.reached.set()
+        self.go_on.wait(10)
+        super().save_execution(session_id, number, execution)
+        self.log.append((execution.state, self.take(session_id) is None))
+
+
+@pytest.mark.parametrize("how", ["cancel", "leave"])
+def test_no_commit_comes_late(how: str) -> None:
+    """Whoever stops a run in the middle of a commit waits for it: it stands before whatever comes after, and is the run's."""
+    sessions = SlowSessions()
+    runtime = AgentRuntime(Scripted(called(("c1", "add", '{"a": 1, "b": 2}'))), [add], sessions=sessions)
+
+    async def main() -> None:
+        task = asyncio.create_task(runtime.run("Go", "s"))
+        await asyncio.to_thread(sessions.reached.wait, 10)
+        for _ in range(2):  # being stopped twice is no different
+            runtime.cancel() if how == "cancel" else task.cancel()
+            await asyncio.sleep(0.02)
+        assert not task.done()
+        sessions.go_on.set()
+        await asyncio.gather(task, return_exceptions=True)
+        assert task.cancelled() == (how == "leave")
+
+    asyncio.run(main())
+    assert sessions.log == [("started", True)]
+    (turn,) = sessions.load("s")
+    assert [one.state for one in turn.executions] == ["interrupted" if how == "cancel" else "started"]
+    assert turn.closed == (how == "cancel")
+
+
+def test_a_result_that_is_there_when_a_run_is_cancelled_stays() -> None:
+    runtime: AgentRuntime
+
+    class CancelledMeanwhile(MemorySessions):
+        def save_execution(self, session_id: str, number: int, execution: ToolExecution) -> None:
+            if execution.state == "done":
+                runtime.cancel()
+                time.sleep(0.05)
+            super().save_execution(session_id, number, execution)
+
+    sessions = CancelledMeanwhile()
+    runtime = AgentRuntime(Scripted(called(("c1", "add", '{"a": 1, "b": 2}'))), [add], sessions=sessions)
+    output = runtime.run_sync("Go", "s")
+    assert output.state is State.CANCELLED
+    assert [(one.state, one.content) for one in output.executions] == [("done", "3")]
+    assert sessions.load("s")[0].executions == output.executions
+
+
+def test_calls_that_were_cancelled_never_run(tmp_path: Path) -> None:
+    """Also where the process dies right after: a turn is closed with all that it has, at once."""
+
+    class Dies(SqliteSessions):
+        dead = False
+
+        def save_turn(self, session_id: str, turn: SavedTurn) -> None:
+            super().save_turn(session_id, turn)
+            self.dead = turn.closed
+
+        def save_execution(self, session_id: str, number: int, execution: ToolExecution) -> None:
+            assert not self.dead
+
+    call = [*tool_use(0, "c1", '{"a": 1, "b": 2}'), anthropic("content_block_stop", index=0), 60.0]
+    sessions = Dies(tmp_path / "sessions")
+    runtime = AgentRuntime(Scripted(call, wire="anthropic-messages"), [add], sessions=sessions)
+    assert cancelled_at(ToolCallEnd, runtime, "s").state is State.CANCELLED
+    (turn,) = sessions.load("s")
+    assert turn.closed
+    assert [(one.call_id, one.state) for one in turn.executions] == [("c1", "refused")]
+    sessions.close()
 
 
 def test_cancelling_from_another_thread_before_anything_came() -> None:
@@ -502,6 +643,36 @@ def test_a_session_that_cannot_be_saved() -> None:
         assert (output.state, codes(output)) == (State.FAILED, ["session_not_saved"])
         assert output.message.content
         assert output.message in output.messages
+
+
+class Quits(BaseException):
+    """No Exception, so that nobody takes it for one."""
+
+
+def test_what_ends_a_run_by_force_ends_its_events_too() -> None:
+    class Raises(MemorySessions):
+        def save_turn(self, session_id: str, turn: SavedTurn) -> None:
+            raise Quits
+
+    with pytest.raises(Quits):
+        listen(AgentRuntime(Scripted(said("Hi")), sessions=Raises()), session="s")
+
+
+def test_a_source_that_was_cancelled_by_others_is_a_cut_answer() -> None:
+    """Nobody cancelled the run: its model gave up."""
+
+    class GivesUp(Scripted):
+        async def _pieces(self, pieces: list[Any]) -> AsyncIterator[bytes]:
+            async for piece in super()._pieces(pieces):
+                yield piece
+            if not self._answers:
+                return
+            raise asyncio.CancelledError
+
+    output = run(GivesUp([delta(content="Hello ")], said("world")))
+    assert (output.state, output.text, codes(output)) == (State.COMPLETED, "Hello world", ["Truncated"])
+    events = listen(AgentRuntime(GivesUp([delta(content="Hello ")], said("world"))))
+    assert isinstance(events[-1], RunFinished)
 
 
 def test_wrong_use() -> None:

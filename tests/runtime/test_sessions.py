@@ -72,6 +72,40 @@ def test_a_turn_is_closed_and_keeps_what_it_had(store: Callable[[], Sessions]) -
     assert [(turn.number, turn.closed, turn.executions) for turn in store().load("a")] == [(1, True, (DONE,)), (2, False, ())]
 
 
+def test_a_turn_comes_with_its_executions(store: Callable[[], Sessions]) -> None:
+    store().save_turn("a", TURN)
+    store().save_execution("a", 1, ToolExecution("c2", "g"))
+    other = ToolExecution("call_1", "f", "refused")
+    closed = msgspec.structs.replace(TURN, closed=True, executions=(DONE, other))
+    store().save_turn("a", closed)
+    assert store().load("a") == [closed]
+
+
+def test_all_of_a_turn_or_nothing(tmp_path: Path) -> None:
+    sessions = SqliteSessions(tmp_path / "sessions")
+    sessions.save_turn("a", TURN)
+    with sqlite3.connect(tmp_path / "sessions") as database:
+        database.execute("CREATE TRIGGER full BEFORE INSERT ON executions BEGIN SELECT RAISE(ABORT, 'full'); END")
+    database.close()
+    with pytest.raises(sqlite3.IntegrityError, match="full"):
+        sessions.save_turn("a", msgspec.structs.replace(TURN, closed=True, executions=(DONE,)))
+    assert sessions.load("a") == [TURN]
+    sessions.save_turn("b", TURN)
+    assert sessions.load("b") == [TURN]
+    sessions.close()
+
+
+def test_one_file_under_two_names_is_one(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "sessions")
+    one, other = SqliteSessions(tmp_path / "sessions"), SqliteSessions(tmp_path / "link")
+    release = one.take("a")
+    assert release is not None
+    assert other.take("a") is None
+    release()
+    one.close()
+    other.close()
+
+
 def test_a_turn_as_messages() -> None:
     """Results in the order of the calls, whatever order they came in; one for no call is none."""
     executions = (DONE, ToolExecution("call_1", "f").ended(), ToolExecution("c9", "h", "done"))

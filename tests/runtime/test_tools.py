@@ -9,7 +9,8 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Any, Literal, Optional
 
 import msgspec
 import pydantic
@@ -200,6 +201,78 @@ def test_a_default_is_that_of_the_function() -> None:
     assert tool(f).spec.parameters["required"] == []
 
 
+class Point(msgspec.Struct):
+    x: int = 1
+
+
+def test_a_default_of_any_kind() -> None:
+    """What is no JSON, or could be changed, is no part of the schema."""
+    some, points = object(), [Point(3)]
+
+    def f(at: Point = Point(2), many: list[Point] = points, day: datetime.date = datetime.date(2020, 1, 1), any: Any = some) -> Any:
+        return [at.x, many[0].x, day, any is some]
+
+    assert run(f).content == '[2,3,"2020-01-01",true]'
+    properties = tool(f).spec.parameters["properties"]
+    assert {name: shape.get("default") for name, shape in properties.items()} == {
+        "at": None,
+        "many": None,
+        "day": "2020-01-01",
+        "any": None,
+    }
+
+
+class Weather:
+    """Looks out of the window."""
+
+    def __call__(self, city: Annotated[str, "where"], days: int = 1) -> str:
+        return f"{city} {days}"
+
+    async def later(self, city: str) -> str:
+        """Looks later."""
+        return city
+
+
+def test_whatever_can_be_called_is_a_tool() -> None:
+    for one, name, said in (
+        (Weather(), "Weather", "Looks out of the window."),
+        (Weather().later, "later", "Looks later."),
+        (partial(Weather(), days=5), "Weather", "Looks out of the window."),
+        (partial(partial(weather.function, unit=Unit.F), Place("x")), "weather", weather.spec.description),
+    ):
+        made = tool(one)
+        assert (made.spec.name, made.spec.description) == (name, said)
+    assert tool(Weather()).spec.parameters["properties"]["city"] == {"type": "string", "description": "where"}
+    assert tool(partial(Weather(), days=5)).spec.parameters["properties"]["days"]["default"] == 5
+    assert run(partial(Weather(), days=5), city="Ulm") == ToolResult("Ulm 5")
+    assert run(Weather().later, city="Ulm") == ToolResult("Ulm")
+
+
+def test_a_tool_may_have_the_name_of_its_arguments_type() -> None:
+    def look(at: Point) -> int:
+        return at.x
+
+    for name in ("Point", "Point_arguments"):
+        parameters = tool(name=name)(look).spec.parameters
+        assert parameters["properties"] == {"at": {"$ref": "#/$defs/Point"}}
+        assert parameters["$defs"]["Point"]["properties"] == {"x": {"type": "integer", "default": 1}}
+
+
+def test_descriptions_anywhere_in_a_type() -> None:
+    def f(
+        a: Annotated[int, "A"] | None,
+        b: dict[str, list[Annotated[int, "B"]]],
+        c: Annotated[list[Annotated[Literal["x", "y"], "C"]], "D"],
+        d: Optional[Annotated[str, "E"]] = None,  # noqa: UP045  # such functions are what is tested
+    ) -> None: ...
+
+    properties = tool(f).spec.parameters["properties"]
+    assert properties["a"]["anyOf"][0] == {"type": "integer", "description": "A"}
+    assert properties["b"]["additionalProperties"]["items"] == {"type": "integer", "description": "B"}
+    assert properties["c"] == {"type": "array", "items": {"enum": ["x", "y"], "description": "C"}, "description": "D"}
+    assert properties["d"]["anyOf"][0] == {"type": "string", "description": "E"}
+
+
 def test_what_cannot_be_a_tool() -> None:
     def star(*names: str) -> None: ...
 
@@ -235,3 +308,16 @@ def test_cancelling_passes_through() -> None:
 
     with pytest.raises(TimeoutError):
         asyncio.run(main())
+
+
+@pytest.mark.parametrize("failure", [asyncio.CancelledError("others"), SystemExit(3)])
+def test_what_only_a_tool_wants_to_end_ends_nothing_else(failure: BaseException) -> None:
+    async def gives_up() -> None:
+        raise failure
+
+    def gives_up_in_a_thread() -> None:
+        raise failure
+
+    told = run(gives_up)
+    assert (told.content, told.is_error) == (f"{type(failure).__name__}: {failure}", True)
+    assert run(gives_up_in_a_thread).is_error

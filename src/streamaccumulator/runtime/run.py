@@ -185,7 +185,7 @@ class Run:
             await self._tell("model_timeout", f"the answer took longer than {seconds:g} seconds")
         for error in self._response.errors:
             await self._tell(type(error).__name__, str(error), getattr(error, "call_id", ""), error)
-        self._answer = came(self._response)
+        self._answer = came(self._response, stream.begun)
         if self._cancelled:
             self._then = Outcome.CANCELLED
             self._begin_turn(self._response, ())

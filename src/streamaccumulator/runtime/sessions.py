@@ -93,6 +93,7 @@ class MemorySessions:
     def __init__(self) -> None:
         self._turns: dict[str, dict[int, SavedTurn]] = {}
         self._taken: dict[str, threading.Lock] = {}
+        self._one_at_a_time = threading.Lock()
 
     def take(self, session_id: str) -> Release | None:
         """See Sessions."""
@@ -105,14 +106,16 @@ class MemorySessions:
 
     def save_turn(self, session_id: str, turn: SavedTurn) -> None:
         """See Sessions."""
-        turns = self._turns.setdefault(session_id, {})
-        known = turns.get(turn.number, turn)
-        turns[turn.number] = msgspec.structs.replace(known, closed=turn.closed, executions=_merged(known, turn.executions))
+        with self._one_at_a_time:
+            turns = self._turns.setdefault(session_id, {})
+            known = turns.get(turn.number, turn)
+            turns[turn.number] = msgspec.structs.replace(known, closed=turn.closed, executions=_merged(known, turn.executions))
 
     def save_execution(self, session_id: str, number: int, execution: ToolExecution) -> None:
         """See Sessions."""
-        turn = self._turns[session_id][number]
-        self._turns[session_id][number] = msgspec.structs.replace(turn, executions=_merged(turn, (execution,)))
+        with self._one_at_a_time:
+            turn = self._turns[session_id][number]
+            self._turns[session_id][number] = msgspec.structs.replace(turn, executions=_merged(turn, (execution,)))
 
 
 def _merged(turn: SavedTurn, executions: tuple[ToolExecution, ...]) -> tuple[ToolExecution, ...]:

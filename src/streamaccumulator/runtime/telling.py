@@ -12,14 +12,13 @@ CANCELLED = "cancelled: this call did not run"
 SAME_AGAIN = "refused: this call was made with the same arguments in {times} turns in a row; do something else"
 
 
-def came(response: AccumulatedResponse) -> Outcome:
-    """What came of a call of the model."""
+def came(response: AccumulatedResponse, begun: bool) -> Outcome:
+    """What came of a call of the model. Where its source failed before it had begun, nobody answers: that is no cut answer."""
     kinds = [type(error) for error in response.errors]
-    if any(kind in (UnknownProtocol, LimitExceeded, ProviderError) for kind in kinds):
+    failed = [error for error in response.errors if isinstance(error, Truncated) and error.reason != "cancelled"]
+    if any(kind in (UnknownProtocol, LimitExceeded, ProviderError) for kind in kinds) or (failed and not begun):
         return Outcome.PROVIDER_ERROR
     nothing = any(note.code == "empty_stream" for note in response.diagnostics)
-    if nothing and any(isinstance(error, Truncated) and error.reason == "transport" for error in response.errors):
-        return Outcome.PROVIDER_ERROR  # nobody answered, and the model has asked again as often as it may
     if nothing or any(kind in (Truncated, MalformedChunk) for kind in kinds):
         return Outcome.TRUNCATED
     return Outcome.RESPONSE

@@ -47,7 +47,7 @@ class Outcome(enum.StrEnum):
     TRUNCATED = "truncated"
     """An answer that was cut, or of which a part could not be read."""
     PROVIDER_ERROR = "provider_error"
-    """No answer: the provider, or the bytes, say so."""
+    """No answer: the provider, the connection, or the bytes, say so."""
     WITH_CALLS = "with_calls"
     """There are calls to run."""
     WITHOUT_CALLS = "without_calls"
