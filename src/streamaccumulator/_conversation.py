@@ -146,7 +146,7 @@ class _Writer:
     def _assistant(self, message: AssistantMessage, source: str | None) -> None:
         foreign = source not in (None, self._protocol)
         parts: list[Part] = []
-        for part in self._converter.sayable(self.parts_of(message.content, source)):
+        for part in self._converter.uncut(self._converter.sayable(self.parts_of(message.content, source))):
             if isinstance(part, ToolCall):
                 call = msgspec.structs.replace(part, id=self._id(part, foreign))
                 self._calls[part.id] = call

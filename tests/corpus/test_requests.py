@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -265,6 +266,48 @@ REFUSED = {
     ): "the fixture's image was shortened, and is no base64",
 }
 """Streams and protocols whose request the SDK's types do not take, each with the reason."""
+
+
+_NOT_WHOLE = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
+
+
+@pytest.mark.parametrize("protocol", BODIES)
+def test_the_official_sdk_takes_what_goes_on_after_any_cut(protocol: str) -> None:
+    """And nothing ends an assistant's message that the provider refuses there."""
+    check, refused = CHECKS[protocol](), []
+    for stream in streams():
+        if stream.ours != protocol or (stream.file, protocol) in REFUSED:
+            continue
+        for share in _NOT_WHOLE:
+            request = asked(accumulate(stream.data[: int(len(stream.data) * share)], protocol, strict=False), protocol)
+            try:
+                check(request)
+                assert not list(_dangling(request.body, protocol))
+            except (ValueError, AssertionError) as problem:
+                refused.append((stream.file, share, str(problem)[:500]))
+    assert not refused
+
+
+def _dangling(body: dict[str, Any], protocol: str) -> Iterator[Any]:
+    """What of an assistant's message no provider takes, as each says when it refuses it."""
+    items = body.get("input") or body.get("messages") or []
+    for item, following in pairwise(items):
+        content = item.get("content")
+        if protocol == "openai-responses":
+            if item.get("type") == "reasoning" and (following.get("role") == "user" or str(following.get("type")).endswith("_output")):
+                yield item
+        elif item["role"] != "assistant":
+            continue
+        elif protocol == "openai-chat" and not (content or item.keys() & {"tool_calls", "function_call", "refusal", "audio"}):
+            yield item
+        elif protocol == "bedrock-converse" and "reasoningContent" in content[-1]:
+            yield content[-1]
+        elif protocol == "anthropic-messages":
+            if content[-1]["type"] in ("thinking", "redacted_thinking"):
+                yield content[-1]
+            answered = {block.get("tool_use_id") for block in content}
+            if not any(block["type"] == "tool_use" for block in content):
+                yield from [block for block in content if block["type"].endswith("_tool_use") and block["id"] not in answered]
 
 
 @pytest.mark.parametrize("protocol", BODIES)

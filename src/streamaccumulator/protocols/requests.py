@@ -71,8 +71,8 @@ class Converter:
     """Whether reasoning of other protocols can be sent, which has no signature here."""
     takes_blank: ClassVar[bool] = True
     """Whether text of white space alone can be sent."""
-    takes_media_back: ClassVar[bool] = True
-    """Whether an assistant's message may hold images."""
+    ends_in_reasoning: ClassVar[bool] = True
+    """Whether an assistant's message may end in reasoning; elsewhere the model was cut, and such a message is refused."""
     options: ClassVar[dict[str, tuple[str, ...]]] = {}
     """Where an option stands in the body; one that is not here cannot be carried."""
     choices: ClassVar[dict[str, Any]] = {}
@@ -104,14 +104,39 @@ class Converter:
         self.say("assistant", self.blocks(parts))
 
     def sayable(self, parts: Iterable[Part]) -> list[Part]:
-        """The parts of an assistant's message that may go back."""
+        """The parts of an assistant's message that have a place in the protocol."""
         found = []
         for part in parts:
-            if isinstance(part, MediaPart) and not self.takes_media_back:
+            if isinstance(part, MediaPart) and not self.takes_back(part):
                 self.left_out(part)
             else:
                 found.append(part)
         return found
+
+    def takes_back(self, part: MediaPart) -> bool:
+        """Whether an assistant's message may hold this image."""
+        return True
+
+    def uncut(self, parts: Sequence[Part]) -> list[Part]:
+        """The parts without what was cut so that the provider refuses a conversation with it."""
+        found: list[Part] = []
+        for part in parts:
+            if isinstance(part, ProviderPart) and self.is_unfinished(part):
+                self._note("unfinished_left_out", "a provider's block that was cut was left out")
+            else:
+                found.append(part)
+        while found and self.is_refused_at_the_end(found):
+            found.pop()
+            self._note("reasoning_left_out", "reasoning that nothing follows was left out: it would be refused")
+        return found
+
+    def is_unfinished(self, part: ProviderPart) -> bool:
+        """Whether a block was cut, by what stands in it."""
+        return False
+
+    def is_refused_at_the_end(self, parts: Sequence[Part]) -> bool:
+        """Whether a message may not end with the last of the parts."""
+        return isinstance(parts[-1], ReasoningPart) and not self.ends_in_reasoning
 
     def results(self, results: Sequence[Result]) -> None:
         """The results of all calls of the message before, in the order of the calls."""

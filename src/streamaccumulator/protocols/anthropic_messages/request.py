@@ -1,15 +1,15 @@
 """Messages to a request of Anthropic Messages: https://docs.anthropic.com/en/api/messages
 
-Blocks go back in their order, thinking with its signature byte for byte. Results come first in the user's next message. Thinking
-without a signature that nothing follows was cut, and is left out: it would be refused. Where something follows, it came from a
-server that signs nothing (llama.cpp), and goes back as it came.
+Blocks go back in their order, thinking with its signature byte for byte; without one it came from a server that signs nothing
+(llama.cpp). Results come first in the user's next message. What was cut is refused, and left out: thinking at the end, and calls
+that the server was to run. Those stay where nothing follows: that is how one that paused (`pause_turn`) is told to go on.
 """
 
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ...messages import MediaPart, Part, ReasoningPart, TextPart, ToolCall
+from ...messages import MediaPart, ProviderPart, ReasoningPart, TextPart, ToolCall
 from ..requests import Converter, Json, Options, Result, described, source_of, under
 
 DEFAULT_MAX_TOKENS = 8192
@@ -21,17 +21,36 @@ class AnthropicMessagesRequest(Converter):
 
     ids = re.compile(r"[a-zA-Z0-9_-]{1,64}")
     takes_blank = False
-    takes_media_back = False
+    ends_in_reasoning = False
     key_names = ("ANTHROPIC_API_KEY",)
     options: ClassVar[dict[str, tuple[str, ...]]] = {"max_tokens": ("max_tokens",), "temperature": ("temperature",)}
     choices: ClassVar[dict[str, Any]] = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
 
-    def assistant(self, parts: Sequence[Part]) -> None:
-        end = len(parts)
-        while end and _is_unsigned(parts[end - 1]):
-            end -= 1
-            self._note("reasoning_left_out", "reasoning that was cut before its signature was left out: it would be refused")
-        super().assistant(parts[:end])
+    def takes_back(self, part: MediaPart) -> bool:
+        return False
+
+    def is_unfinished(self, part: ProviderPart) -> bool:
+        return part.kind in _RUN_THERE and not isinstance(part.data.get("input"), dict)
+
+    def say(self, role: str, content: list[Json], key: str = "content") -> None:
+        if content and role == "user" and self.messages and self.messages[-1]["role"] == "assistant":
+            self._end(self.messages[-1])
+        super().say(role, content, key)
+
+    def _end(self, message: Json) -> None:
+        """What the user answers holds no call without its result; one beside the user's own runs when theirs are there."""
+        blocks: list[Json] = message["content"]
+        if any(block["type"] == "tool_use" for block in blocks):
+            return
+        answered = {block.get("tool_use_id") for block in blocks}
+        kept = [block for block in blocks if block["type"] not in _RUN_THERE or block["id"] in answered]
+        if len(kept) < len(blocks):
+            self._note("unfinished_left_out", "a call that the server was to run, and that has no result, was left out")
+        while kept and kept[-1]["type"] in _THINKING:
+            kept.pop()
+        message["content"] = kept
+        if not kept:
+            self.messages.pop()
 
     def text(self, part: TextPart) -> Json | None:
         citations = {"citations": list(part.citations)} if part.citations else {}
@@ -90,5 +109,5 @@ class AnthropicMessagesRequest(Converter):
         return {**key, "anthropic-version": "2023-06-01", "Content-Type": "application/json"}
 
 
-def _is_unsigned(part: Part) -> bool:
-    return isinstance(part, ReasoningPart) and not part.signature and not part.redacted
+_RUN_THERE = ("server_tool_use", "mcp_tool_use")
+_THINKING = ("thinking", "redacted_thinking")

@@ -17,6 +17,7 @@ class BedrockConverseRequest(Converter):
 
     ids = re.compile(r"[a-zA-Z0-9_-]{1,64}")
     takes_blank = False
+    ends_in_reasoning = False
     key_names = ("AWS_BEARER_TOKEN_BEDROCK",)
     options: ClassVar[dict[str, tuple[str, ...]]] = {
         "max_tokens": ("inferenceConfig", "maxTokens"),
@@ -38,6 +39,9 @@ class BedrockConverseRequest(Converter):
 
     def call(self, call: ToolCall) -> Json | None:
         return {"toolUse": {"toolUseId": call.id, "name": call.name, "input": self.object_of(call), **call.extra}}
+
+    def is_unfinished(self, part: ProviderPart) -> bool:
+        return part.kind == "toolResult" and "content" not in part.data
 
     def provider(self, part: ProviderPart) -> Json | None:
         bare = part.data.keys() == {part.kind} and not isinstance(part.data[part.kind], dict)

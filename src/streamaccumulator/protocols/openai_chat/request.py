@@ -41,6 +41,10 @@ class OpenAIChatRequest(InPlace):
                 self._block(message, part)
         self.messages.append(message)
 
+    def is_refused_at_the_end(self, parts: Sequence[Part]) -> bool:
+        """Reasoning stands beside the content, which is wanted: without any, nor calls, the message is refused."""
+        return all(isinstance(part, ReasoningPart) and not _is_content(part) for part in parts)
+
     def _content(self, parts: Sequence[Part]) -> str | list[Json] | None:
         """The text, or the list that Mistral sends where reasoning or other blocks stand among it."""
         inside = [part for part in parts if isinstance(part, TextPart) or _is_content(part)]

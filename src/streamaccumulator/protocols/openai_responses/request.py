@@ -1,7 +1,8 @@
 """Messages to a request of OpenAI Responses: https://platform.openai.com/docs/api-reference/responses/create
 
 Each part goes back as the item it came in, with the item's id: texts of one item together, reasoning with its summary, its
-content and its encrypted content, and what the provider ran itself as it is. `store` and `include` are the caller's, by `extra`.
+content and its encrypted content, and what the provider ran itself as it is. What was cut is refused, and left out: reasoning that
+no item follows, and items that are in progress. `store` and `include` are the caller's, by `extra`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,6 +47,17 @@ class OpenAIResponsesRequest(Converter):
             return {"type": "input_image", "image_url": source.data_url, "detail": "auto", **part.extra}
         where = {"file_url": source.url} if source.url is not None else {"file_data": source.data_url, "filename": "file"}
         return {"type": "input_file", **where, **part.extra}
+
+    def takes_back(self, part: MediaPart) -> bool:
+        return part.extra.get("type") == "image_generation_call"
+
+    def is_unfinished(self, part: ProviderPart) -> bool:
+        return part.data.get("status") == "in_progress"
+
+    def is_refused_at_the_end(self, parts: Sequence[Part]) -> bool:
+        """Reasoning is a block where nothing of it was shown."""
+        last = parts[-1]
+        return isinstance(last, ReasoningPart) or (isinstance(last, ProviderPart) and last.data.get("type") == "reasoning")
 
     def assistant(self, parts: Sequence[Part]) -> None:
         before: Json = {}
@@ -93,8 +105,6 @@ class OpenAIResponsesRequest(Converter):
 
     def media(self, part: MediaPart) -> Json | None:
         """An image that the provider made."""
-        if part.extra.get("type") != "image_generation_call":
-            return self.left_out(part)
         return {**part.extra, "result": part.data}
 
     def results(self, results: Sequence[Result]) -> None:
@@ -105,7 +115,7 @@ class OpenAIResponsesRequest(Converter):
             self.messages.append({"type": kind, "call_id": result.call.id, "output": output})
 
     def body(self, options: Options) -> Json:
-        body: Json = {"model": options.model, "input": self.messages, "stream": options.stream}
+        body: Json = {"model": options.model, "input": [_with_status(item) for item in self.messages], "stream": options.stream}
         if options.tools:
             body["tools"] = [
                 {"type": "function", "parameters": None, "strict": None, **described(tool, "parameters")} for tool in options.tools
@@ -119,6 +129,11 @@ class OpenAIResponsesRequest(Converter):
     def endpoint(base_url: str, model: str, stream: bool) -> str:
         """The base URL ends in the version: `https://api.openai.com/v1`."""
         return under(base_url, "responses")
+
+
+def _with_status(item: Json) -> Json:
+    """A message item has to say how it ended; one that was cut does not."""
+    return {**item, "status": "incomplete"} if item.get("type") == "message" and "status" not in item else item
 
 
 def _beside(extra: Mapping[str, Any]) -> Json:
