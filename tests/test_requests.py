@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from streamaccumulator import (
+    AccumulatedResponse,
     AssistantMessage,
     CitationPart,
     MediaPart,
     Message,
+    Part,
     ProviderPart,
     ReasoningPart,
     RefusalPart,
@@ -319,6 +322,70 @@ def test_extra_is_merged_deeply_and_wins() -> None:
     )
     assert made.body["generationConfig"] == {"maxOutputTokens": 6, "topK": 1}
     assert made.body["labels"] == {"a": "b"}
+
+
+SIGNED = ReasoningPart("hm", signature="S")
+SEARCH = ProviderPart("server_tool_use", {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}})
+FOUND = ProviderPart("web_search_tool_result", {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []})
+
+
+@pytest.mark.parametrize(
+    ("parts", "kept"),
+    [
+        ((SIGNED,), []),
+        ((TextPart("a"), SIGNED, ReasoningPart("", redacted="R")), ["text"]),
+        ((SIGNED, SEARCH), []),
+        ((TextPart("a"), SEARCH), ["text"]),
+        ((SIGNED, SEARCH, FOUND), ["thinking", "server_tool_use", "web_search_tool_result"]),
+        ((SIGNED, SEARCH, ToolCall("c1", "f")), ["thinking", "server_tool_use", "tool_use"]),
+        ((TextPart("a"), msgspec.structs.replace(SEARCH, data={**SEARCH.data, "input": '{"q'})), ["text"]),
+    ],
+)
+def test_what_was_cut_is_no_part_of_an_anthropic_conversation(parts: tuple[Part, ...], kept: list[str]) -> None:
+    message = AssistantMessage(parts)
+    results = [ToolMessage(call.id, "1") for call in message.tool_calls]
+    body = to_request([UserMessage("x"), message, *results, UserMessage("y")], "anthropic-messages", model="m").body
+    assert [block["type"] for sent in body["messages"] if sent["role"] == "assistant" for block in sent["content"]] == kept
+    assert [block["text"] for block in body["messages"][-1]["content"] if block["type"] == "text"][-1] == "y"
+    assert body["messages"][0]["content"][0]["text"] == "x"
+
+
+def test_a_message_that_paused_goes_back_whole() -> None:
+    """Nothing follows it: the server goes on with its own calls, and what it says then belongs to the same message."""
+    asked: list[Message | AccumulatedResponse] = [UserMessage("x"), AssistantMessage((TextPart("a"), SEARCH))]
+    body = to_request(asked, "anthropic-messages", model="m").body
+    assert [block["type"] for block in body["messages"][-1]["content"]] == ["text", "server_tool_use"]
+    body = to_request([*asked, AssistantMessage((FOUND, TextPart("b"))), UserMessage("y")], "anthropic-messages", model="m").body
+    kinds = [block["type"] for block in body["messages"][1]["content"]]
+    assert kinds == ["text", "server_tool_use", "web_search_tool_result", "text"]
+
+
+def test_a_message_of_reasoning_alone_is_no_message_of_chat() -> None:
+    alone = AssistantMessage((ReasoningPart("hm", extra={"field": "reasoning_content"}),))
+    request = to_request([UserMessage("x"), alone, UserMessage("y")], "openai-chat", model="m")
+    assert [message["role"] for message in request.body["messages"]] == ["user", "user"]
+    assert [note.code for note in request.notices] == ["reasoning_left_out", "empty_message"]
+
+
+def test_a_message_item_that_was_cut_says_so() -> None:
+    said = AssistantMessage((TextPart("Hel", extra={"id": "msg_1"}),))
+    body = to_request([UserMessage("x"), said, UserMessage("y")], "openai-responses", model="m").body
+    assert (body["input"][1]["id"], body["input"][1]["status"]) == ("msg_1", "incomplete")
+
+
+def test_a_result_without_text_says_so_where_only_text_can_go() -> None:
+    asked: list[Message | AccumulatedResponse] = [UserMessage("x"), AssistantMessage((ToolCall("c00000001", "f"),))]
+    result = ToolMessage("c00000001", (MediaPart("image", "image/png", "AA=="),))
+    for protocol in ("openai-chat", "cohere", "ollama"):
+        body = to_request([*asked, result], protocol, model="m").body
+        assert "no text" in body["messages"][-1]["content"]
+    assert to_request([*asked, ToolMessage("c00000001", "")], "openai-chat", model="m").body["messages"][-1]["content"] == ""
+
+
+def test_a_custom_call_is_json_where_all_calls_are() -> None:
+    call = ToolCall("c00000001", "sql", "SELECT 1", "SELECT 1", kind="custom")
+    body = to_request([UserMessage("x"), AssistantMessage((call,)), ToolMessage(call.id, "1")], "cohere", model="m").body
+    assert body["messages"][1]["tool_calls"][0]["function"]["arguments"] == '{"input":"SELECT 1"}'
 
 
 def test_half_of_a_character_is_replaced_and_told() -> None:

@@ -17,6 +17,7 @@ from .events import ChatStreamEvent, Notice, ProtocolUnknown, Started, StreamBro
 from .framing.detect import FRAMERS, framing_of
 from .framing.frames import Framer
 from .framing.json_array import JSONArrayFramer
+from .framing.ndjson import NDJSONFramer
 from .framing.sse import SSEFramer
 from .limits import Limits
 from .protocols import Decoder, Protocol, Sink, names, protocol_named, recognise
@@ -131,7 +132,10 @@ class StreamDecoder:
         A frame that the lost connection cut is forgotten; events that were there already are left out, and a gap is told.
         """
         self._waiting = b""
-        if self._framer is not None:
+        of_json = isinstance(self._framer, JSONArrayFramer | NDJSONFramer)
+        if of_json and (self._decoder is None or self._decoder.silent):
+            self._framer, self._head = None, b""  # half of an error, maybe: what the new connection sends may be framed otherwise
+        elif self._framer is not None:
             self._framer.reconnected()
 
     @property

@@ -20,6 +20,9 @@ def weather(city: str) -> str:
     """The weather."""
     return f"18 in {city}"
 
+def unknown(city: "Nowhere"): ...
+
+unnamed = lambda: 1
 number = 5
 '''
 
@@ -42,6 +45,8 @@ def ask(url: str, *more: str, **changes: str) -> Ran:
 
 def with_tools(folder: Path) -> dict[str, str]:
     (folder / "mytools.py").write_text(TOOL)
+    (folder / "broken.py").write_text("def f(:")
+    (folder / "leaves.py").write_text("import sys; sys.exit(4)")
     return {"PYTHONPATH": f"{SOURCE}:{folder}"}
 
 
@@ -96,6 +101,11 @@ def test_what_goes_wrong_has_its_status(script: Script, url: str) -> None:
         (["--tool", "mytools"], "give module:function"),
         (["--tool", "no_such_module:f"], "there is no tool"),
         (["--tool", "mytools:nope"], "there is no tool"),
+        (["--tool", "broken:f"], "SyntaxError"),
+        (["--tool", "leaves:f"], "SystemExit: 4"),
+        (["--tool", "mytools:unknown"], "NameError"),
+        (["--tool", "mytools:unnamed"], "<lambda>"),
+        (["--base-url", "http://localhost:99999/v1"], "out of range"),
         (["--tool", "mytools:number"], "no tool"),
         (["--tool", "mytools:weather", "--tool", "mytools:weather"], "two tools"),
         (["--protocol", "nope"], "unknown protocol"),
@@ -111,6 +121,19 @@ def test_wrong_use(more: list[str], told: str, url: str, script: Script, tmp_pat
     assert told in ran.err
     assert "Traceback" not in ran.err
     assert not script.seen
+
+
+def test_no_question(url: str, script: Script, tmp_path: Path) -> None:
+    wanted = ["--base-url", url, "--model", "m", "--protocol", "openai-chat"]
+    for ran in (run("run", "-", *wanted, stdin=b""), run("run", " ", *wanted, stdin=b"")):
+        assert (ran.status, "there is no question" in ran.err) == (2, True)
+    assert not script.seen
+
+
+def test_a_folder_of_locks_that_is_none(url: str, tmp_path: Path) -> None:
+    (tmp_path / "talk.db.locks").write_text("")
+    ran = ask(url, "--session", str(tmp_path / "talk.db"))
+    assert (ran.status, "cannot use the session file" in ran.err) == (2, True)
 
 
 def test_a_key_of_a_variable_of_ones_own(script: Script, url: str) -> None:

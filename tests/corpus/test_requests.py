@@ -292,9 +292,9 @@ def _dangling(body: dict[str, Any], protocol: str) -> Iterator[Any]:
     """What of an assistant's message no provider takes, as each says when it refuses it."""
     items = body.get("input") or body.get("messages") or []
     for item, following in pairwise(items):
-        content = item.get("content")
+        content, kind = item.get("content"), str(following.get("type"))
         if protocol == "openai-responses":
-            if item.get("type") == "reasoning" and (following.get("role") == "user" or str(following.get("type")).endswith("_output")):
+            if item.get("type") == "reasoning" and (following.get("role") == "user" or kind.endswith("_output")):
                 yield item
         elif item["role"] != "assistant":
             continue

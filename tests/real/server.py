@@ -100,10 +100,9 @@ class _Handler(BaseHTTPRequestHandler):
         if status == 0:
             return
         self.send_response(200 if status == 1 else status)
-        for name, value in headers.items():
+        length = str(len(body) + status * (status == 1))
+        for name, value in {"content-length": length, "connection": "close", **headers}.items():
             self.send_header(name, value)
-        self.send_header("content-length", str(len(body) + status * (status == 1)))
-        self.send_header("connection", "close")
         self.end_headers()
         self.wfile.write(body)
 

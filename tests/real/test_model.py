@@ -143,6 +143,41 @@ def test_the_error_of_any_body(body: bytes, kind: str, message: str, script: Scr
     assert (error.kind, error.message, error.raw["http_status"]) == (kind, message, 400)
 
 
+@pytest.mark.parametrize("headers", [{"content-length": "1000"}, {"content-encoding": "gzip"}])
+def test_the_status_says_enough_where_the_body_is_broken(headers: dict[str, str], script: Script, url: str) -> None:
+    script.refusals = [(401, headers, b'{"error": {"mess')]
+    (error,) = answer(chat_model(url)).errors
+    assert isinstance(error, ProviderError)
+    assert (error.kind, error.raw["http_status"]) == ("http_401", 401)
+    assert len(script.seen) == 1
+    script.refusals = [(503, headers, b"{")]
+    assert answer(chat_model(url)).complete
+
+
+def test_an_error_whose_body_never_ends_is_told_within_the_bound() -> None:
+    async def stalling(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 403 No\r\ncontent-length: 1000\r\n\r\nwait")
+        await writer.drain()
+        await reader.read()
+        writer.close()
+        left.set()
+
+    left = asyncio.Event()
+
+    async def main() -> AccumulatedResponse:
+        async with await asyncio.start_server(stalling, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            model = chat_model(f"http://127.0.0.1:{port}", timeouts=Timeouts(total=0.2))
+            response = await model.stream(ASKED).finalize(strict=False)
+            await left.wait()
+            return response
+
+    (error,) = asyncio.run(main()).errors
+    assert isinstance(error, ProviderError)
+    assert (error.message, error.raw["http_status"]) == ("403 Forbidden: wait", 403)
+
+
 def test_a_wait_that_the_provider_asks_for_is_waited(script: Script, url: str) -> None:
     script.refusals = [(429, {"retry-after": "0.3"}, b"{}")]
     began = time.monotonic()
@@ -183,6 +218,13 @@ def test_a_connection_lost_before_the_first_event_is_made_again(script: Script, 
     script.refusals = [(1, {}, b": ping\n\n"), (1, {}, b"data: {")]
     assert answer(chat_model(url)) == accumulate(CAPTURE)
     assert len(script.seen) == 3
+
+
+def test_what_the_lost_connection_sent_says_nothing_of_the_next(script: Script, url: str) -> None:
+    """Half of a JSON body, and then an answer in events."""
+    script.refusals = [(1, {"content-type": "application/json"}, b'{"error": {"mess')]
+    assert answer(chat_model(url)) == accumulate(CAPTURE)
+    assert len(script.seen) == 2
 
 
 def test_one_lost_after_it_is_not(script: Script, url: str) -> None:
@@ -307,11 +349,42 @@ def test_what_no_header_carries_is_not_quoted(key: str, url: str, monkeypatch: p
         chat_model(url, None).stream(ASKED)
 
 
-def test_what_can_never_be_sent_is_tried_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_can_never_be_sent_is_tried_once(url: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    (error,) = answer(HttpChatModel("openai-chat", "http:///v1", "m", "k", retries=QUICK)).errors
+    (error,) = answer(chat_model(url, headers={"no name": "x"})).errors
     assert isinstance(error, Truncated)
+    assert "LocalProtocolError" in error.message
     assert "asking again" not in caplog.text
+
+
+def test_an_error_within_a_stream_does_not_show_the_key_either(script: Script, url: str) -> None:
+    script.pieces = [b'data: {"error": {"message": "Incorrect API key provided: secret-key", "type": "auth"}}\n\n']
+    (error,) = answer(chat_model(url)).errors
+    assert isinstance(error, ProviderError)
+    assert error.message == "Incorrect API key provided: ***"
+
+
+@pytest.mark.parametrize("key", ["1", "null", "none", "error"])
+def test_what_is_no_secret_spoils_no_error(key: str, script: Script, url: str) -> None:
+    """Servers that want no key are given one all the same, by those who think they do."""
+    script.refusals = [(400, {}, b'{"error": {"message": "none of 1", "code": 401, "param": null}}')]
+    (error,) = answer(chat_model(url, key)).errors
+    assert isinstance(error, ProviderError)
+    assert (error.kind, error.message) == ("401", "none of 1")
+
+
+def test_no_redirect_takes_the_key_along(script: Script, url: str) -> None:
+    """Also where the client would follow one."""
+    script.refusals = [(307, {"location": f"{url}/elsewhere"}, b"")]
+
+    async def read() -> AccumulatedResponse:
+        async with httpx2.AsyncClient(follow_redirects=True) as client:
+            return await chat_model(url, client=client).stream(ASKED).finalize(strict=False)
+
+    (error,) = run(read()).errors
+    assert isinstance(error, ProviderError)
+    assert error.raw["http_status"] == 307
+    assert len(script.seen) == 1
 
 
 def test_a_client_of_ones_own_is_used_and_left_open(script: Script, url: str) -> None:
@@ -331,8 +404,11 @@ def test_what_cannot_be_a_model() -> None:
         HttpChatModel("no-such", "http://localhost", "m")
     with pytest.raises(ValueError, match="cannot be turned into a request"):
         HttpChatModel("openai-completions", "http://localhost", "m")
-    with pytest.raises(ValueError, match="begins with http"):
-        HttpChatModel("openai-chat", "localhost:8000", "m")
+    for wrong in ("localhost:8000", "http:///v1", "http://localhost:0", "ftp://localhost"):
+        with pytest.raises(ValueError, match="begins with http"):
+            HttpChatModel("openai-chat", wrong, "m")
+    with pytest.raises(ValueError, match="out of range"):
+        HttpChatModel("openai-chat", "http://localhost:99999", "m")
     with pytest.raises(TypeError, match="max_tokns"):
         HttpChatModel("openai-chat", "http://localhost", "m", options={"max_tokns": 5})
 

@@ -271,6 +271,38 @@ def test_an_answer_of_which_nothing_came_is_asked_for_again() -> None:
     assert model.asked[1] == [UserMessage("Go")]
 
 
+def test_nothing_twice_is_no_answer() -> None:
+    model = Scripted([], [], said("Hi"))
+    output = run(model)
+    assert (output.state, output.iterations, codes(output)) == (State.FAILED, 2, ["no_answer"])
+    output = run(Scripted([], [delta(content="H")], [], said("i")))
+    assert (output.state, output.text) == (State.COMPLETED, "Hi")
+
+
+def test_what_is_no_answer_of_a_model_ends_the_run() -> None:
+    output = run(Scripted([b"<html>Log in</html>"], said("Hi")))
+    assert (output.state, output.iterations, codes(output)) == (State.FAILED, 1, ["MalformedChunk"])
+
+
+def test_a_message_that_paused_goes_back_and_goes_on() -> None:
+    """With nothing said in between."""
+
+    def part(text: str, reason: str) -> list[bytes]:
+        return [
+            anthropic("message_start", message={"id": "m1", "type": "message", "role": "assistant", "content": []}),
+            anthropic("content_block_start", index=0, content_block={"type": "text", "text": text}),
+            anthropic("content_block_stop", index=0),
+            anthropic("message_delta", delta={"stop_reason": reason}),
+            anthropic("message_stop"),
+        ]
+
+    model, sessions = Scripted(part("Searching. ", "pause_turn"), part("Found.", "end_turn"), wire="auto"), MemorySessions()
+    output = AgentRuntime(model, sessions=sessions).run_sync("Go", "s")
+    assert (output.state, output.text, output.problems) == (State.COMPLETED, "Searching. Found.", ())
+    assert model.asked[1] == [UserMessage("Go"), AssistantMessage((TextPart("Searching. "),))]
+    assert len(sessions.load("s")) == 2
+
+
 @pytest.mark.parametrize("failure", [OSError("gone"), TimeoutError()])
 @pytest.mark.parametrize("on_truncated", ["continue", "retry", "fail"])
 def test_where_nobody_answers_the_run_ends(failure: Exception, on_truncated: str) -> None:
@@ -452,6 +484,59 @@ def test_cancelling_among_tools() -> None:
     assert runtime.run_sync(None, "s").text == "Yes"
 
 
+@pytest.mark.parametrize("policy", ["max_iterations", "max_parallel_tools", "max_same_calls"])
+def test_bounds_that_allow_nothing_are_refused(policy: str) -> None:
+    with pytest.raises(ValueError, match=policy):
+        msgspec.structs.replace(RuntimePolicy(), **{policy: 0})
+
+
+def test_each_tool_that_started_is_told_to_have_ended() -> None:
+    """Those of a cancelled run too, and those that never started."""
+
+    async def slow() -> None:
+        await asyncio.sleep(60)
+
+    runtime = AgentRuntime(
+        Scripted(called(("c1", "add", '{"a": 1, "b": 1}'), ("c2", "slow", "{}"), ("c3", "add", '{"a": 2, "b": 1}'))),
+        [slow, add],
+        RuntimePolicy(max_parallel_tools=1),
+    )
+
+    async def main() -> tuple[list[str], list[tuple[str, str]]]:
+        began: list[str] = []
+        ended: list[tuple[str, str]] = []
+        async for event in runtime.run_stream("Go"):
+            if isinstance(event, ToolStarted):
+                began.append(event.call.id)
+                if event.call.id == "c2":
+                    runtime.cancel()
+            elif isinstance(event, ToolFinished):
+                ended.append((event.execution.call_id, event.execution.state))
+        return began, ended
+
+    began, ended = asyncio.run(main())
+    assert began == ["c1", "c2"]
+    assert ended == [("c1", "done"), ("c2", "interrupted"), ("c3", "refused")]
+
+
+def test_a_run_whose_loop_is_gone_hinders_no_other() -> None:
+    runtime = AgentRuntime(Scripted([60.0], [60.0]))
+    lost = asyncio.new_event_loop()
+    task = lost.create_task(runtime.run("Go"))
+    lost.run_until_complete(asyncio.sleep(0.01))
+    lost.close()
+
+    async def main() -> RunOutput:
+        running = asyncio.create_task(runtime.run("Go"))
+        await asyncio.sleep(0.01)
+        runtime.cancel()
+        return await running
+
+    assert asyncio.run(main()).state is State.CANCELLED
+    task._log_destroy_pending = False  # type: ignore[attr-defined]  # no part of its type; it is no news here
+    task.get_coro().close()
+
+
 def test_cancelling_a_run_that_waits_for_its_session() -> None:
     sessions = MemorySessions()
     release = sessions.take("s")
@@ -505,7 +590,7 @@ def test_no_commit_comes_late(how: str) -> None:
     asyncio.run(main())
     assert sessions.log == [("started", True)]
     (turn,) = sessions.load("s")
-    assert [one.state for one in turn.executions] == ["interrupted" if how == "cancel" else "started"]
+    assert [one.state for one in turn.executions] == ["refused" if how == "cancel" else "started"]  # it did not run
     assert turn.closed == (how == "cancel")
 
 
@@ -638,6 +723,15 @@ def test_a_session_that_cannot_be_saved() -> None:
         def save_turn(self, session_id: str, turn: SavedTurn) -> None:
             raise OSError("the disk is full")
 
+    class FullForTools(MemorySessions):
+        def save_execution(self, session_id: str, number: int, execution: ToolExecution) -> None:
+            raise OSError("the disk is full")
+
+    calls = called(("c1", "add", "{}"), ("c2", "add", "{}"))
+    output = AgentRuntime(Scripted(calls), [add], sessions=FullForTools()).run_sync("Go", "s")
+    assert output.state is State.FAILED
+    assert [(one.call_id, one.state) for one in output.executions] == [("c1", "refused"), ("c2", "refused")]
+    to_request(output.messages, "openai-chat", model="m")  # which wants a result for each call
     for answer in (said("Hi"), called(("c1", "add", "{}"))):
         output = AgentRuntime(Scripted(answer), [add], sessions=Full()).run_sync("Go", "s")
         assert (output.state, codes(output)) == (State.FAILED, ["session_not_saved"])

@@ -6,6 +6,8 @@ import dataclasses
 import datetime
 import enum
 import json
+import math
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -201,6 +203,41 @@ def test_a_default_is_that_of_the_function() -> None:
     assert tool(f).spec.parameters["required"] == []
 
 
+class Room(pydantic.BaseModel):
+    beds: int = 1
+    inner: "Room | None" = None
+
+
+class House(pydantic.BaseModel):
+    rooms: list[Room]
+
+
+def test_models_within_models_can_be_resolved() -> None:
+    """Each reference of the schema names something in it."""
+
+    def build(house: House, attic: Room, others: list[House]) -> str:
+        return f"{house.rooms[0].beds} {attic.beds} {len(others)}"
+
+    parameters = tool(build).spec.parameters
+    named = set(re.findall('"#/\\$defs/([^"]*)"', json.dumps(parameters)))
+    assert named == set(parameters["$defs"])
+    assert len(named) == 2
+    assert json.dumps(parameters).count("$defs") == 1 + json.dumps(parameters).count("#/$defs/")
+    house = {"rooms": [{"beds": 3}]}
+    assert run(build, house=house, attic={"inner": {}}, others=[house]) == ToolResult("3 1 1")
+
+
+def test_a_custom_call_has_its_text_for_the_one_argument() -> None:
+    def query(sql: str) -> str:
+        return sql.lower()
+
+    def two(a: str, b: str) -> None: ...
+
+    call = ToolCall("c1", "query", "SELECT {", "SELECT {", kind="custom")
+    assert asyncio.run(tool(query).run(call)) == ToolResult("select {")
+    assert asyncio.run(tool(two).run(call)).is_error
+
+
 class Point(msgspec.Struct):
     x: int = 1
 
@@ -209,16 +246,23 @@ def test_a_default_of_any_kind() -> None:
     """What is no JSON, or could be changed, is no part of the schema."""
     some, points = object(), [Point(3)]
 
-    def f(at: Point = Point(2), many: list[Point] = points, day: datetime.date = datetime.date(2020, 1, 1), any: Any = some) -> Any:
-        return [at.x, many[0].x, day, any is some]
+    def f(
+        at: Point = Point(2),
+        many: list[Point] = points,
+        day: datetime.date = datetime.date(2020, 1, 1),
+        any: Any = some,
+        most: float = math.inf,
+    ) -> Any:
+        return [at.x, many[0].x, day, any is some, most > 1]
 
-    assert run(f).content == '[2,3,"2020-01-01",true]'
+    assert run(f).content == '[2,3,"2020-01-01",true,true]'
     properties = tool(f).spec.parameters["properties"]
     assert {name: shape.get("default") for name, shape in properties.items()} == {
         "at": None,
         "many": None,
         "day": "2020-01-01",
         "any": None,
+        "most": None,
     }
 
 
@@ -294,6 +338,9 @@ def test_names() -> None:
     named = tool(name="look-up", description="Looks.")(weather.function)
     assert (named.spec.name, named.spec.description) == ("look-up", "Looks.")
     assert list(by_name([weather, named])) == ["weather", "look-up"]
+    for unnamed in (lambda: None, partial(lambda x: x, 1)):
+        with pytest.raises(ValueError, match="no provider takes '<lambda>'"):
+            tool(unnamed)
     with pytest.raises(ValueError, match="two tools"):
         by_name([weather, weather.function])
 

@@ -42,12 +42,14 @@ _SHOWN = 200
 
 def run(arguments: Namespace) -> int:
     """Ask the question, run the tools, go round, and print what the model says."""
-    question = sys.stdin.read() if arguments.question == "-" else arguments.question
+    question = _question(arguments.question)
     model = _model(arguments)
     try:
         tools = by_name([_tool(name) for name in arguments.tool])
-    except (TypeError, ValueError) as fault:  # of a function that cannot be a tool
-        raise WrongUse(str(fault)) from fault
+    except WrongUse:
+        raise
+    except Exception as fault:  # whatever is wrong with a function that cannot be a tool
+        raise WrongUse(f"{type(fault).__name__}: {fault}") from fault
     policy = RuntimePolicy(max_iterations=arguments.max_iterations)
     try:
         sessions = SqliteSessions(arguments.session) if arguments.session is not None else None
@@ -62,6 +64,18 @@ def run(arguments: Namespace) -> int:
         if sessions is not None:
             sessions.close()
     return _status(output)
+
+
+def _question(given: str) -> str:
+    if given != "-":
+        question = given
+    elif sys.stdin is None:
+        raise WrongUse("the question was to come by standard input, which is closed")
+    else:
+        question = sys.stdin.read()
+    if not question.strip():
+        raise WrongUse("there is no question")
+    return question
 
 
 def _model(arguments: Namespace) -> HttpChatModel:
@@ -88,8 +102,8 @@ def _tool(name: str) -> Callable[..., Any]:
         sys.path.insert(0, os.getcwd())
     try:
         found: Callable[..., Any] = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as fault:
-        raise WrongUse(f"there is no tool {name}: {fault}") from fault
+    except (Exception, SystemExit) as fault:  # a module may do anything while it is loaded
+        raise WrongUse(f"there is no tool {name}: {type(fault).__name__}: {fault}") from fault
     if not callable(found):
         raise WrongUse(f"{name} is no function, and no tool")
     return found

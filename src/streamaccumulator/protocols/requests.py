@@ -43,6 +43,9 @@ class Options(Record, frozen=True):
     seed: int | None = None
 
 
+_NO_TEXT = "The result has no text, and this model can be told only text."
+
+
 class Result(Record, frozen=True):
     """The result of one call, which is there."""
 
@@ -58,7 +61,7 @@ class Result(Record, frozen=True):
     @property
     def told_text(self) -> str:
         """All its text, which says itself that it is an error: for protocols that have no mark for one."""
-        text = self.text
+        text = self.text or (_NO_TEXT if self.parts else "")
         return f"Error: {text}" if self.is_error and not text.lower().startswith("error") else text
 
 
@@ -346,36 +349,6 @@ def arguments_text(call: ToolCall) -> str:
     except JsonProblem:
         pass  # blank, or sent again and again: what it means is what goes back
     return to_bytes(call.arguments).decode()
-
-
-class Source(Record, frozen=True):
-    """Where the bytes of a MediaPart are: at a URL, or in base64 here."""
-
-    mime: str | None
-    url: str | None = None
-    base64: str | None = None
-
-    @property
-    def data_url(self) -> str:
-        """A URL in either case."""
-        return self.url if self.url is not None else f"data:{self.mime or 'application/octet-stream'};base64,{self.base64}"
-
-    @property
-    def format(self) -> str:
-        """The last word of the type: `png` of `image/png`."""
-        return (self.mime or "").rpartition("/")[2]
-
-
-def source_of(part: MediaPart) -> Source:
-    """Where the bytes are. A `data:` URL is taken apart."""
-    if part.data.startswith("data:"):
-        head, _, data = part.data.partition(",")
-        return Source(head[5:].partition(";")[0] or part.mime, None, data)
-    mime = part.mime or {"image": "image/png"}.get(part.kind)
-    return Source(mime, part.data) if _SCHEME.match(part.data) else Source(mime, None, part.data)
-
-
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 
 def bearer(api_key: str) -> dict[str, str]:

@@ -79,7 +79,7 @@ class AgentRuntime:
         if session_id is not None and self._sessions is None:
             raise ValueError("a session id needs sessions: AgentRuntime(..., sessions=MemorySessions())")
         sessions = MemorySessions() if session_id is None or self._sessions is None else self._sessions
-        run = Run(self._model, self._tools, self._policy, sessions, session_id or "", _messages(input), emit)
+        run = Run(self._model, self._tools, self._policy, sessions, session_id, _messages(input), emit)
         self._runs.add(run)
         try:
             return await run.drive()

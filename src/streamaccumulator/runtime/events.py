@@ -12,7 +12,10 @@ from .turn import State
 
 
 class RuntimePolicy(Record, frozen=True, kw_only=True):
-    """What a run may cost, and what becomes of answers that are cut. Times are in seconds; None is no bound."""
+    """What a run may cost, and what becomes of answers that are cut. Times are in seconds; None is no bound.
+
+    Raises ValueError for a number of iterations, tools or calls below 1.
+    """
 
     max_iterations: int = 10
     """Answers of the model in one run."""
@@ -34,6 +37,11 @@ class RuntimePolicy(Record, frozen=True, kw_only=True):
     """An answer without calls that reached its bound of tokens: whether the model is asked to go on."""
     log_partial_text: bool = True
     """Whether the first 2,000 characters of a cut answer are logged."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_iterations", "max_parallel_tools", "max_same_calls"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, and has to be 1 or more")
 
 
 class Problem(Record, frozen=True, tag="problem"):

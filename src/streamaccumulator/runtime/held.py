@@ -21,11 +21,14 @@ class Held:
     async def take(self, cancelled: Callable[[], bool]) -> bool:
         """Wait until no other run has it. False: cancelled before."""
         while not cancelled():
-            self._release = self._sessions.take(self.session_id)
+            await self._to_its_end(self._take)
             if self._release is not None:
                 return True
             await asyncio.sleep(_POLL)
         return False
+
+    def _take(self) -> None:
+        self._release = self._sessions.take(self.session_id)
 
     def release(self) -> None:
         """Give it back. All commits have ended."""
@@ -44,9 +47,9 @@ class Held:
         """Commit an execution of turn `number`."""
         await self._to_its_end(lambda: self._sessions.save_execution(self.session_id, number, execution))
 
-    async def _to_its_end(self, save: Callable[[], None]) -> None:
-        """Whoever is cancelled meanwhile leaves when the commit is there: none comes late, and none is lost."""
-        commit = asyncio.ensure_future(self._commit(save))
+    async def _to_its_end(self, work: Callable[[], None]) -> None:
+        """Whoever is cancelled meanwhile leaves when it is done: no commit comes late, and none is lost."""
+        commit = asyncio.ensure_future(self._in_turn(work))
         stopped: asyncio.CancelledError | None = None
         while not commit.done():
             try:
@@ -57,6 +60,6 @@ class Held:
             raise stopped from commit.exception()
         commit.result()
 
-    async def _commit(self, save: Callable[[], None]) -> None:
+    async def _in_turn(self, work: Callable[[], None]) -> None:
         async with self._one_at_a_time:
-            await asyncio.to_thread(save)
+            await asyncio.to_thread(work)

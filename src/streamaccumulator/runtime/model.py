@@ -12,7 +12,7 @@ import re
 import time
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, suppress
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -20,6 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 from .._json import parse
 from .._log import logger
 from .._record import Record
+from .._values import rebuilt
 from ..errors import JsonProblem
 from ..limits import Limits
 from ..messages import Message, ToolSpec
@@ -120,8 +121,9 @@ class HttpChatModel:
         self._think_tags = think_tags
         self._client = client
         to_request([], protocol, model=model, **self._options)
-        if not base_url.startswith(("http://", "https://")):
-            raise ValueError("a base URL begins with http:// or https://")
+        parts = urlsplit(base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:  # a port that is none raises
+            raise ValueError("a base URL begins with http:// or https://, and a host")
 
     def __repr__(self) -> str:
         return f"HttpChatModel({self.protocol!r}, {_shown(self.base_url)!r}, {self.model!r})"
@@ -165,7 +167,7 @@ class HttpChatModel:
 _SECRET = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 """Names of headers of which nothing is shown."""
 _WORD = re.compile(r"[^\s;,]{8,}")
-"""What may be the secret in such a header; `Bearer` is none."""
+"""What may be a secret in a key or in such a header: `Bearer` is none, nor the `none` that local servers are given."""
 
 
 def _sendable(value: str, what: str) -> str:
@@ -206,8 +208,18 @@ class _Answer:
         self._request = request
         self._key = model.key_of(request)
         kept = [word for name, value in model._headers.items() if _SECRET.search(name) for word in _WORD.findall(value)]
-        self._secrets = [self._key, *kept] if self._key else kept
+        self._secrets = [*_WORD.findall(self._key), *kept]
         self._deadline: float | None = None
+
+    def _has_begun(self) -> bool:
+        stream = self.stream()
+        return stream is None or stream.begun
+
+    def _masked(self, said: str) -> str:
+        """What a provider said, without the secrets that were sent: some repeat them."""
+        for secret in self._secrets:
+            said = said.replace(secret, "***")
+        return said
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         total = self._model._timeouts.total
@@ -221,8 +233,9 @@ class _Answer:
                     reply = await self._sent(stack)
                     pieces: Any = reply.aiter_bytes()
                     await stack.enter_async_context(aclosing(pieces))
+                    text = "amazon" not in reply.headers.get("content-type", "")  # whose frames have checksums
                     while (piece := await self._in_time(anext(pieces, None))) is not None:
-                        yield piece
+                        yield self._masked(piece.decode("latin-1")).encode("latin-1") if text and not self._has_begun() else piece
                 return
             except (_Refused, httpx2.TransportError) as failure:
                 wait = self._wait_after(failure, number)
@@ -237,8 +250,7 @@ class _Answer:
 
     def _wait_after(self, failure: Exception, number: int) -> float | None:
         """How long to wait before the next request; None: there is none."""
-        stream = self.stream()
-        if stream is None or stream.begun:
+        if self._has_begun():
             return None
         import httpx2  # an extra, which the model has seen to be there
 
@@ -260,13 +272,13 @@ class _Answer:
         headers = {**self._request.headers(self._key), **model._headers}
         url = self._request.url(model.base_url)
         request = client.build_request("POST", url, json=self._request.body, headers=headers, timeout=timeout)
-        reply = await self._in_time(client.send(request, stream=True))
+        reply = await self._in_time(client.send(request, stream=True, follow_redirects=False))  # the key is for this host
         stack.push_async_callback(reply.aclose)
         if not reply.is_success:
-            body = await self._in_time(_head_of(reply))
-            for secret in self._secrets:  # which some providers repeat
-                body = body.replace(secret.encode(), b"***")
-            said = _error_in(body, reply.status_code)
+            head = bytearray()
+            with suppress(httpx2.HTTPError, _TookTooLong):  # the status says enough
+                await self._in_time(_read_head(reply, head))
+            said = rebuilt(_error_in(bytes(head), reply.status_code), self._masked)
             raise _Refused(reply.status_code, said, retry_after(reply.headers.get("retry-after")))
         return reply
 
@@ -281,15 +293,13 @@ class _Answer:
             raise _TookTooLong(f"the answer took longer than {self._model._timeouts.total:g} seconds") from over
 
 
-async def _head_of(reply: "httpx2.Response") -> bytes:
-    head = b""
+async def _read_head(reply: "httpx2.Response", head: bytearray) -> None:
     pieces: Any = reply.aiter_bytes()
     async with aclosing(pieces):
         async for piece in pieces:
             head += piece
             if len(head) >= _ERROR_BYTES:
                 break
-    return head
 
 
 def _error_in(body: bytes, status: int) -> dict[str, Any]:

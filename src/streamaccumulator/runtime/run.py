@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -27,7 +28,7 @@ from .events import (
 from .held import Held
 from .model import Model
 from .sessions import SavedTurn, Sessions, ToolExecution
-from .telling import CANCELLED, GO_ON, SAME_AGAIN, came, refusal, refused
+from .telling import CANCELLED, GO_ON, NOT_RUN, SAME_AGAIN, came, is_empty, paused, refusal, refused, text_of
 from .tools import Tool
 from .turn import ENDS, START, Outcome, State, resolve
 
@@ -51,7 +52,7 @@ class Run:
         tools: Mapping[str, Tool],
         policy: RuntimePolicy,
         sessions: Sessions,
-        session_id: str,
+        session_id: str | None,
         input: Sequence[Message],
         emit: Emit,
     ) -> None:
@@ -59,7 +60,7 @@ class Run:
         self._model = model
         self._tools = tools
         self._policy = policy
-        self._session = Held(sessions, session_id)
+        self._session = Held(sessions, session_id or "")
         self._emit = emit
         self._input = tuple(input)
         self._turns: list[SavedTurn] = []
@@ -71,6 +72,8 @@ class Run:
         """Whether the open turn is of an earlier run, so that the input comes after it."""
         self._executions: dict[str, ToolExecution] = {}
         """Those of the open turn, by the ids of its calls."""
+        self._told: set[str] = set()
+        """The calls of the open turn whose end was told."""
         self._stream: AsyncChatStream | None = None
         self._response: AccumulatedResponse | None = None
         self._answer = Outcome.RESPONSE
@@ -79,6 +82,8 @@ class Run:
         self._usage: TokenUsage | None = None
         self._problems: list[Problem] = []
         self._iterations = 0
+        self._empty_in_a_row = 0
+        """Answers, up to the newest, of which nothing came."""
         self._in_a_row: dict[tuple[str, str], int] = {}
         """Turns in a row, up to the newest, in which a call was made."""
         self._cancelled = False
@@ -87,7 +92,8 @@ class Run:
 
     def cancel(self) -> None:
         """Stop whatever is waited for. From any thread."""
-        self._loop.call_soon_threadsafe(self._cancel)
+        with suppress(RuntimeError):  # the loop was closed, and the run with it
+            self._loop.call_soon_threadsafe(self._cancel)
 
     def _cancel(self) -> None:
         self._cancelled = True
@@ -97,14 +103,14 @@ class Run:
     async def drive(self) -> RunOutput:
         """From the first state to an end."""
         state = State.CANCELLED
-        if await self._session.take(lambda: self._cancelled):
-            try:
+        try:
+            if await self._session.take(lambda: self._cancelled):
                 await self._resume()
                 state = START
                 while state not in ENDS:
                     state = resolve(state, await _DOES[state](self))
-            finally:
-                self._session.release()
+        finally:
+            self._session.release()
         output = self._output(state)
         await self._emit(RunFinished(output))
         return output
@@ -187,10 +193,13 @@ class Run:
             await self._tell(type(error).__name__, str(error), getattr(error, "call_id", ""), error)
         self._answer = came(self._response, stream.begun)
         if self._cancelled:
-            self._then = Outcome.CANCELLED
             self._begin_turn(self._response, ())
-            self._executions = {call.id: refused(call, CANCELLED) for call in self._response.tool_calls}
+            await self._stop_calls(self._response.tool_calls)
             return Outcome.CANCELLED
+        self._empty_in_a_row = self._empty_in_a_row + 1 if is_empty(self._response) else 0
+        if self._answer is Outcome.TRUNCATED and self._empty_in_a_row > 1:
+            await self._tell("no_answer", "nothing came of the model, and nothing when it was asked again")
+            return Outcome.PROVIDER_ERROR
         return self._answer
 
     async def _bounded(self, what: Callable[[], Awaitable[T]], deadline: float | None = None) -> T:
@@ -249,7 +258,7 @@ class Run:
 
     def _begin_turn(self, response: AccumulatedResponse, after: tuple[Message, ...]) -> SavedTurn:
         self._open = SavedTurn(self._number, self._input, response, self._protocol, after)
-        self._executions = {}
+        self._executions, self._told = {}, set()
         self._count(response)
         return self._open
 
@@ -261,16 +270,16 @@ class Run:
     @staticmethod
     def _goes_on(turn: SavedTurn) -> bool:
         """Whether the model is asked again after a turn."""
-        return bool(turn.response.tool_calls or turn.after)
+        return bool(turn.response.tool_calls or turn.after or paused(turn.response))
 
     # ---- EXECUTING_TOOLS.
 
     async def _execute(self) -> Outcome:
         """The calls that have no result yet, at once; their results in the order of the calls."""
         assert self._open is not None
-        calls = self._open.response.tool_calls
         gate = asyncio.Semaphore(self._policy.max_parallel_tools)
-        waiting = [self._run_tool(call, gate) for call in calls if call.id not in self._executions]
+        missing = [call for call in self._open.response.tool_calls if call.id not in self._executions]
+        waiting = [self._run_tool(call, gate) for call in missing]
 
         async def all_of_them() -> None:
             async with asyncio.TaskGroup() as group:
@@ -282,13 +291,20 @@ class Run:
         except _Stopped:
             for one in waiting:
                 one.close()
-            self._then = Outcome.CANCELLED
-            for call in calls:
-                self._executions.setdefault(call.id, refused(call, CANCELLED))
+            await self._stop_calls(missing)
             return Outcome.CANCELLED
         except ExceptionGroup as faults:
             return await self._fault(faults.exceptions[0])
         return Outcome.OK
+
+    async def _stop_calls(self, calls: Sequence[ToolCall]) -> None:
+        """What becomes of the calls of a run that was cancelled; each has its end told, once."""
+        self._then = Outcome.CANCELLED
+        for call in calls:
+            ended = self._executions.get(call.id, refused(call, CANCELLED)).ended()
+            self._executions[call.id] = ended
+            if call.id not in self._told:
+                await self._emit(ToolFinished(self._number, ended))
 
     async def _run_tool(self, call: ToolCall, gate: asyncio.Semaphore) -> None:
         async with gate:
@@ -302,13 +318,14 @@ class Run:
                 await self._tell("same_call_again", f"{call.name}: {ended.content}", call.id)
             else:
                 started = ToolExecution(call.id, call.name)
-                self._executions[call.id] = started
                 await self._session.save_execution(number, started)
+                self._executions[call.id] = started
                 await self._emit(ToolStarted(number, call))
                 result = await one.run(call, self._policy.tool_timeout)
                 ended = ToolExecution(call.id, call.name, "done", result.content, result.is_error, time.monotonic() - began)
             self._executions[call.id] = ended
             await self._session.save_execution(number, ended)
+            self._told.add(call.id)
             await self._emit(ToolFinished(number, ended))
 
     # ---- PERSISTING.
@@ -353,30 +370,21 @@ class Run:
         rest = list(self._input)
         executions = [one for turn in self._turns[self._before :] for one in turn.executions]
         if self._open is not None:  # what could not be saved is told all the same
-            turn = msgspec.structs.replace(self._open, executions=tuple([one.ended() for one in self._executions.values()]))
-            executions += turn.executions
+            found, calls = self._executions, self._open.response.tool_calls
+            ended = tuple([found.get(call.id, refused(call, NOT_RUN)).ended() for call in calls])
+            turn = msgspec.structs.replace(self._open, executions=ended)
+            executions += ended
             rest = [*turn.messages, *(rest if self._resumed else ())]
         return RunOutput(
             state,
             self._response,
-            self._text(),
+            text_of(self._response, self._turns[self._before :]),
             (*[message for turn in self._turns for message in turn.messages], *rest),
             self._usage,
             tuple(executions),
             tuple(self._problems),
             self._iterations,
         )
-
-    def _text(self) -> str:
-        """The last answer's, and before it that of the answers it went on from."""
-        if self._response is None:
-            return ""
-        texts, own = [self._response.text], self._turns[self._before :]
-        if own and own[-1].response is self._response:
-            own = own[:-1]
-        while own and own[-1].after == (UserMessage(GO_ON),):
-            texts.append(own.pop().response.text)
-        return "".join(reversed(texts))
 
 
 _DOES: dict[State, Callable[[Run], Awaitable[Outcome]]] = {

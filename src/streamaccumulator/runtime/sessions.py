@@ -174,7 +174,10 @@ class SqliteSessions:
     def take(self, session_id: str) -> Release | None:
         """See Sessions. The lock is the one that SQLite has on a database of its own, so it is the system's."""
         folder = f"{self._path}.locks"
-        os.makedirs(folder, exist_ok=True)
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as fault:
+            raise sqlite3.OperationalError(f"no folder for locks can be made: {fault}") from fault
         name = hashlib.sha256(session_id.encode()).hexdigest()[:32]
         lock = sqlite3.connect(os.path.join(folder, name), timeout=0, isolation_level=None, check_same_thread=False)
         try:

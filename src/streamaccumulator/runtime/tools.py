@@ -6,6 +6,8 @@ gives is text as it is, parts of a message as they are, and anything else as JSO
 
 import asyncio
 import inspect
+import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import copy_context
@@ -22,6 +24,9 @@ from ..errors import StructuredOutputError
 from ..messages import Part, ToolCall, ToolSpec
 
 _NOT_NAMED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+_NAME = re.compile("[a-zA-Z0-9_.-]{1,128}")
 
 
 class ToolResult(Record, frozen=True):
@@ -42,6 +47,8 @@ class Tool:
         self.timeout = timeout
         inner = _inside(function)
         called = str(name or getattr(inner, "__name__", type(inner).__name__))
+        if not _NAME.fullmatch(called):
+            raise ValueError(f"no provider takes {called!r} as the name of a tool: give another, by tool(name=...)")
         self._arguments = _arguments_of(function, called)
         said = description if description is not None else inspect.getdoc(inner) or ""
         self.spec = ToolSpec(called, said, _schema_of(self._arguments))
@@ -59,11 +66,14 @@ class Tool:
         too long goes on there, and its result is not heard. Cancelling passes through.
         """
         seconds = self.timeout if self.timeout is not None else timeout
+        fields = self._arguments.__struct_fields__
+        if call.kind == "custom" and len(fields) == 1:  # which has no JSON: its text is the argument
+            call = msgspec.structs.replace(call, arguments={fields[0]: call.arguments})
         try:
             arguments = call.parse(self._arguments)
         except StructuredOutputError as fault:
             return ToolResult(f"the arguments do not fit, at {fault.path}: {fault.message}", True)
-        given = {name: getattr(arguments, name) for name in self._arguments.__struct_fields__}
+        given = {name: getattr(arguments, name) for name in fields}
         task = asyncio.current_task()
         before = task.cancelling() if task is not None else 0
         try:
@@ -107,7 +117,7 @@ def tool(
 
     Its name is the tool's, its docstring the description, its parameters the arguments: any types that msgspec knows, and what
     `ToolCall.parse` takes beside them. `Annotated[int, "how many days"]` describes one. Raises TypeError for parameters without
-    a name, or of a type of which there is no JSON Schema.
+    a name, or of a type of which there is no JSON Schema, and ValueError for a name that is none of a tool.
     """
     if function is None:
         return lambda given: Tool(given, name, description, timeout)
@@ -154,7 +164,7 @@ def _default(value: Any) -> Any:
     """A default of a function, which may be of any kind; msgspec takes those as they are that cannot change and are JSON."""
     try:
         hash(value)
-        msgspec.json.encode(value)
+        json.dumps(msgspec.to_builtins(value), allow_nan=False)
     except (TypeError, ValueError):
         return msgspec.field(default_factory=lambda: value)
     return value
@@ -176,18 +186,24 @@ def _described(hint: Any) -> Any:
 
 def _schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON Schema of the arguments, with no more than what a model needs."""
-    (own,), components = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}", schema_hook=_schema_of_model)
+    inner: dict[str, Any] = {}
+    (own,), components = msgspec.json.schema_components(
+        [arguments], ref_template="#/$defs/{name}", schema_hook=lambda kind: _schema_of_model(kind, inner)
+    )
     own = components.pop(own["$ref"].removeprefix("#/$defs/"))
+    components = {**components, **inner}
     schema = {"type": "object", "properties": own["properties"], "required": own["required"], "additionalProperties": False}
     return {**schema, "$defs": components} if components else schema
 
 
-def _schema_of_model(kind: Any) -> dict[str, Any]:
-    """Of a class that msgspec does not know, its own."""
+def _schema_of_model(kind: Any, inner: dict[str, Any]) -> dict[str, Any]:
+    """Of a class that msgspec does not know, its own. Those of the models in it go to `inner`, under names of their own."""
     own = getattr(kind, "model_json_schema", None)
     if not callable(own):
         raise NotImplementedError(kind)  # what msgspec asks a hook to raise
-    schema: dict[str, Any] = own()
+    of = f"{kind.__module__}.{kind.__qualname__}"
+    schema: dict[str, Any] = dict(own(ref_template=f"#/$defs/{of}.{{model}}"))
+    inner.update({f"{of}.{name}": one for name, one in schema.pop("$defs", {}).items()})
     return schema
 
 

@@ -307,6 +307,8 @@ class AnthropicMessagesDecoder(Decoder[Event]):
     def _finish(self, raw: str) -> None:
         self._flush_inputs()
         self._finished(self._emits[0], FINISH_REASONS, raw)
+        if raw == "pause_turn":
+            self._emits[0](Notice("paused", "the model paused: it goes on when its message is sent back as it is"))
 
 
 _TEXT_OF = {"text_delta": "text", "input_json_delta": "partial_json", "thinking_delta": "thinking"}

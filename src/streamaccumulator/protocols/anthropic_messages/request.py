@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...messages import MediaPart, ProviderPart, ReasoningPart, TextPart, ToolCall
-from ..requests import Converter, Json, Options, Result, described, source_of, under
+from ..media_source import source_of
+from ..requests import Converter, Json, Options, Result, described, under
 
 DEFAULT_MAX_TOKENS = 8192
 """The protocol wants a bound in each request; every model of today can write as much."""

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from ...messages import MediaPart, ProviderPart, ReasoningPart, TextPart, ToolCall
-from ..requests import Converter, Json, Options, Result, described, source_of, under
+from ..media_source import source_of
+from ..requests import Converter, Json, Options, Result, described, under
 
 
 class BedrockConverseRequest(Converter):

@@ -6,15 +6,16 @@ The plan before the calls goes back as `tool_plan`, citations with the message.
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from ..._json import to_bytes
 from ...messages import CitationPart, MediaPart, Part, ReasoningPart, TextPart, ToolCall
-from ..requests import InPlace, Json, Options, Result, arguments_text, function_tool, source_of, under
+from ..media_source import source_of
+from ..requests import InPlace, Json, Options, Result, arguments_text, function_tool, under
 
 
 class CohereRequest(InPlace):
     """See the module."""
 
     takes_unsigned = True
-    takes_media_back = False
     key_names = ("CO_API_KEY",)
     options: ClassVar[dict[str, tuple[str, ...]]] = {
         "max_tokens": ("max_tokens",),
@@ -40,11 +41,15 @@ class CohereRequest(InPlace):
             message["citations"] = citations
         self.messages.append(message)
 
+    def takes_back(self, part: MediaPart) -> bool:
+        return False
+
     def reasoning(self, part: ReasoningPart) -> Json | None:
         return {"type": "thinking", "thinking": part.text} if part.text else self.left_out(part)
 
     def call(self, call: ToolCall) -> Json | None:
-        function = {"name": call.name, "arguments": arguments_text(call)}
+        written = to_bytes(self.object_of(call)).decode() if call.kind == "custom" else arguments_text(call)
+        function = {"name": call.name, "arguments": written}
         return {"id": call.id, "type": "function", "function": function, **call.extra}
 
     def media(self, part: MediaPart) -> Json | None:

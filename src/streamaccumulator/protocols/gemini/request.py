@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...messages import MediaPart, Part, ReasoningPart, TextPart, ToolCall
-from ..requests import Converter, Json, Options, Result, source_of, under
+from ..media_source import source_of
+from ..requests import Converter, Json, Options, Result, under
 
 
 class GeminiRequest(Converter):

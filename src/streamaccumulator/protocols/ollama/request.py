@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...messages import MediaPart, Part, ReasoningPart, RefusalPart, TextPart, ToolCall
-from ..requests import Converter, Json, Options, Result, function_tool, source_of, text_of, under
+from ..media_source import source_of
+from ..requests import Converter, Json, Options, Result, function_tool, text_of, under
 
 
 class OllamaRequest(Converter):

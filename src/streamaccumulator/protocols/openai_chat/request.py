@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ...messages import MediaPart, Part, ProviderPart, ReasoningPart, RefusalPart, TextPart, ToolCall
-from ..requests import InPlace, Json, Options, Result, arguments_text, function_tool, source_of, text_of, under
+from ..media_source import source_of
+from ..requests import InPlace, Json, Options, Result, arguments_text, function_tool, text_of, under
 
 _FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 _IN_DETAILS = {"reasoning.summary": "summary"}

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...messages import MediaPart, Part, ProviderPart, ReasoningPart, RefusalPart, TextPart, ToolCall
-from ..requests import Converter, Json, Options, Result, arguments_text, described, source_of, text_of, under
+from ..media_source import source_of
+from ..requests import Converter, Json, Options, Result, arguments_text, described, text_of, under
 
 _CALLS = {"custom": ("custom_tool_call", "input", "custom_tool_call_output")}
 _FUNCTION = ("function_call", "arguments", "function_call_output")
