@@ -42,7 +42,7 @@ bench: $(VENV)/dev-ready ## measure against the floor, as ratios
 bench-peers: ## the same of other libraries, in an environment of their own
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --editable . httpx2 jiter matplotlib \
-		openai anthropic llmstream pydantic-ai-slim langchain-openai litellm
+		openai anthropic llmstream pydantic-ai-slim langchain-openai litellm openai-agents
 	.venv-peers/bin/python -m benchmarks --peers --write
 
 diagram: $(VENV)/dev-ready ## write the diagram of a run into docs/runtime.md, from its table

@@ -124,11 +124,37 @@ def pydantic_ai(reads: list[bytes]) -> Answer:
     return asyncio.run(read())
 
 
+def openai_agents(reads: list[bytes]) -> Answer:
+    """openai-agents: `Runner.run_streamed` with its model for chat completions, and a tool that ends the run."""
+    import agents
+
+    def write(path: str = "", content: str = "", rows: list[dict[str, Any]] | None = None) -> str:
+        """Write a file."""
+        return ""
+
+    async def read() -> Answer:
+        model = agents.OpenAIChatCompletionsModel(model="m", openai_client=_async_client(reads))
+        agent = agents.Agent(
+            name="a", model=model, tools=[agents.function_tool(write, strict_mode=False)], tool_use_behavior="stop_on_first_tool"
+        )
+        run = agents.Runner.run_streamed(agent, "x")
+        async for _ in run.stream_events():
+            pass
+        output = run.raw_responses[0].output
+        calls = [json.loads(item.arguments) for item in output if item.type == "function_call"]
+        texts = [part.text for item in output if item.type == "message" for part in item.content if part.type == "output_text"]
+        return "".join(texts), calls[0] if calls else None
+
+    agents.set_tracing_disabled(True)
+    return asyncio.run(read())
+
+
 PEERS: dict[str, tuple[str, str, Contender]] = {
     "openai, chunks": ("openai", "openai-chat", openai_raw),
     "openai, stream()": ("openai", "openai-chat", openai_helper),
     "anthropic, stream()": ("anthropic", "anthropic-messages", anthropic_helper),
     "llmstream": ("llmstream", "openai-chat", llmstream),
+    "openai-agents": ("openai-agents", "openai-chat", openai_agents),
     "pydantic-ai": ("pydantic-ai-slim", "openai-chat", pydantic_ai),
     "langchain-openai": ("langchain-openai", "openai-chat", langchain),
     "litellm": ("litellm", "openai-chat", litellm),

@@ -1,7 +1,8 @@
 """Streams to measure, made in memory: full-size envelopes as the services send them, deltas of a given width."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from zlib import crc32
 
 
@@ -42,6 +43,13 @@ def arguments(size: int) -> str:
     return '{"path":"src/app.py","content":"' + line * (size // len(line)) + '"}'
 
 
+def records(size: int) -> str:
+    """A JSON object of about this many bytes: rows of a table."""
+    row = '{"id":%06d,"name":"Ada Lovelace","tags":["a","b"],"score":12.5},'
+    rows = "".join([row % (100_000 + at) for at in range(size // len(row % 100_000))])
+    return '{"rows":[' + rows[:-1] + "]}"
+
+
 def chat_text(deltas: int) -> list[bytes]:
     return [
         chat_frame({"role": "assistant", "content": ""}),
@@ -51,11 +59,11 @@ def chat_text(deltas: int) -> list[bytes]:
     ]
 
 
-def chat_call(size: int, width: int) -> list[bytes]:
+def chat_call(size: int, width: int, made: Callable[[int], str] = arguments) -> list[bytes]:
     start = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "write", "arguments": ""}}
     return [
         chat_frame({"role": "assistant", "content": None, "tool_calls": [start]}),
-        *[chat_frame({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces(arguments(size), width)],
+        *[chat_frame({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces(made(size), width)],
         chat_frame({}, "tool_calls"),
         b"data: [DONE]\n\n",
     ]
@@ -90,8 +98,8 @@ def claude_text(deltas: int) -> list[bytes]:
     return _claude({"type": "text", "text": ""}, words, "end_turn")
 
 
-def claude_call(size: int, width: int) -> list[bytes]:
-    deltas: list[object] = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces(arguments(size), width)]
+def claude_call(size: int, width: int, made: Callable[[int], str] = arguments) -> list[bytes]:
+    deltas: list[object] = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces(made(size), width)]
     return _claude({"type": "tool_use", "id": "toolu_1", "name": "write", "input": {}}, deltas, "tool_use")
 
 
@@ -199,3 +207,5 @@ CALLS = {
     "gemini": gemini_call,
 }
 """A text of so many deltas, and a call of so many bytes by so many characters, of each protocol that is measured."""
+ROWS = {"openai-chat": partial(chat_call, made=records), "anthropic-messages": partial(claude_call, made=records)}
+"""A call whose arguments are many small values, where CALLS have one long text."""
