@@ -218,7 +218,7 @@ FOREIGN = AssistantMessage(
 
 @pytest.mark.parametrize("protocol", BODIES)
 def test_what_only_its_own_protocol_understands_stays_behind(protocol: str) -> None:
-    made = request(HELLO, FOREIGN, ToolMessage("a", "x"), protocol=protocol, source="events")
+    made = request(HELLO, FOREIGN, ToolMessage("a", "x"), protocol=protocol, source="events", tools=[ToolSpec("f")])
     body = str(made.body)
     for secret in ("SIG", "ENC", "TS", "server_tool_use", "msg_1", "url"):
         assert secret not in body
@@ -380,6 +380,22 @@ def test_a_result_without_text_says_so_where_only_text_can_go() -> None:
         body = to_request([*asked, result], protocol, model="m").body
         assert "no text" in body["messages"][-1]["content"]
     assert to_request([*asked, ToolMessage("c00000001", "")], "openai-chat", model="m").body["messages"][-1]["content"] == ""
+
+
+def test_bedrock_is_told_of_the_tools_that_were_called() -> None:
+    """It refuses a conversation with calls and no tools."""
+    asked: list[Message] = [
+        UserMessage("x"),
+        AssistantMessage((ToolCall("c1", "f"), ToolCall("c2", "f"))),
+        ToolMessage("c1", "1"),
+        ToolMessage("c2", "2"),
+    ]
+    request = to_request(asked, "bedrock-converse", model="m")
+    assert request.body["toolConfig"] == {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}]}
+    assert [note.code for note in request.notices] == ["tools_made_up"]
+    request = to_request(asked, "bedrock-converse", model="m", tools=[ToolSpec("g")])
+    assert [tool["toolSpec"]["name"] for tool in request.body["toolConfig"]["tools"]] == ["g"]
+    assert "toolConfig" not in to_request([UserMessage("x")], "bedrock-converse", model="m").body
 
 
 def test_a_custom_call_is_json_where_all_calls_are() -> None:

@@ -75,7 +75,15 @@ class BedrockConverseRequest(Converter):
             body["system"] = [{"text": text} for text in self.system_texts]
         if options.tools:
             body["toolConfig"] = {"tools": [{"toolSpec": _spec(described(tool, "inputSchema"))} for tool in options.tools]}
+        elif names := self._called():
+            self._note("tools_made_up", "the tools of earlier calls were named again, without which they would be refused")
+            body["toolConfig"] = {"tools": [{"toolSpec": {"name": name, "inputSchema": {"json": _ANY}}} for name in names]}
         return body
+
+    def _called(self) -> list[str]:
+        """The names of all calls in the conversation, each once."""
+        blocks = [block for message in self.messages for block in message["content"]]
+        return list(dict.fromkeys([block["toolUse"]["name"] for block in blocks if "toolUse" in block]))
 
     def named_choice(self, name: str) -> Any:
         return {"tool": {"name": name}}
@@ -86,6 +94,7 @@ class BedrockConverseRequest(Converter):
         return under(base_url, f"model/{quote(model, safe='')}/{'converse-stream' if stream else 'converse'}")
 
 
+_ANY = {"type": "object"}
 _DOCUMENTS = ("pdf", "csv", "html", "plain")
 
 
