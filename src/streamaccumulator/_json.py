@@ -101,6 +101,11 @@ def _int_or_text(digits: str) -> int | str:
     return digits if number is None else number
 
 
+def bytes_of(data: str | bytes | bytearray | memoryview) -> bytes:
+    """Text as its UTF-8, anything else as it is."""
+    return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
+
+
 def to_bytes(value: Mapping[str, Any] | list[Any]) -> bytes:
     """A parsed payload, or a part of one, as the JSON it came from. What is no JSON becomes bytes that are none."""
     try:

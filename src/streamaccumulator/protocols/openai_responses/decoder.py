@@ -57,6 +57,7 @@ class OpenAIResponsesDecoder(Decoder[Event]):
     plain_type = PlainEvent
     blanks = BLANKS
     state_type = State
+    gathers = True
     state: State
 
     @property
