@@ -203,7 +203,8 @@ class SSEFramer(Framer):
         """Hand out the frames from offset `at` on that are a line of data each, under one name or none; returns their bytes."""
         if not self._leads(data, at):
             return 0
-        end = data.rfind(b"\n\n", at, at + min(self._reach, self._limit)) + 2
+        stop = at + min(self._reach, self._limit)
+        end = data.rfind(b"\n\n", at, stop) + 2 if data.find(b"\n", at + self._size, stop) >= 0 else 0  # looked for far faster
         if end < at + self._size:
             self._reach = RUN
             return 0
