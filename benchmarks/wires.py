@@ -118,8 +118,14 @@ def chat_calls(size: int, width: int, calls: int = 8) -> list[bytes]:
 
 
 def _responses(
-    item: dict[str, object], kind: str, key: dict[str, object], deltas: list[str], done: dict[str, object]
+    item: dict[str, object],
+    kind: str,
+    key: dict[str, object],
+    beside: dict[str, object],
+    deltas: list[str],
+    done: dict[str, object],
 ) -> list[bytes]:
+    """Events as OpenAI sends them: the number behind the type, `key` before the delta and `beside` behind it."""
     response: dict[str, object] = {
         "id": "resp_67c9fdcecf488190bdd9a0409de3a1ec07b8b0ad4e5eb654",
         "object": "response",
@@ -132,18 +138,20 @@ def _responses(
     events: list[dict[str, object]] = [
         {"type": "response.created", "response": response},
         {"type": "response.output_item.added", "output_index": 0, "item": item},
-        *[{"type": f"response.{kind}.delta", **place, "delta": delta, "obfuscation": padding(delta)} for delta in deltas],
+        *[{"type": f"response.{kind}.delta", **place, "delta": delta, **beside, "obfuscation": padding(delta)} for delta in deltas],
         {"type": "response.output_item.done", "output_index": 0, "item": {**item, **done, "status": "completed"}},
         {"type": "response.completed", "response": {**response, "status": "completed", "output": [{**item, **done}]}},
     ]
-    return [_sse({**event, "sequence_number": number}, str(event["type"])) for number, event in enumerate(events)]
+    return [
+        _sse({"type": event["type"], "sequence_number": number, **event}, str(event["type"])) for number, event in enumerate(events)
+    ]
 
 
 def responses_text(deltas: int) -> list[bytes]:
     words = [f"w{at % 1000:03}" for at in range(deltas)]
     item: dict[str, object] = {"id": "msg_67c9fdcf37fc8190ba82116e33fb28c507b8b0ad4e5eb654", "type": "message", "role": "assistant"}
     part = {"type": "output_text", "text": "".join(words), "annotations": []}
-    return _responses({**item, "content": []}, "output_text", {"content_index": 0, "logprobs": []}, words, {"content": [part]})
+    return _responses({**item, "content": []}, "output_text", {"content_index": 0}, {"logprobs": []}, words, {"content": [part]})
 
 
 def responses_call(size: int, width: int) -> list[bytes]:
@@ -155,7 +163,7 @@ def responses_call(size: int, width: int) -> list[bytes]:
         "arguments": "",
     }
     text = arguments(size)
-    return _responses(item, "function_call_arguments", {}, list(pieces(text, width)), {"arguments": text})
+    return _responses(item, "function_call_arguments", {}, {}, list(pieces(text, width)), {"arguments": text})
 
 
 def _gemini(part: object, tokens: int, reason: str | None = None) -> bytes:

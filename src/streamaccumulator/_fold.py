@@ -74,6 +74,7 @@ class Fold:
             think_tags=think_tags,
             bulk=self.accumulators[0].observe_all if timings is None and not every_choice else None,
         )
+        self.decoder.unhurried = timings is None and on_tool_call is None and not fail_fast
         self.cause: Exception | None = None
         self.first = self.accumulators[0]
         self.feed: Callable[[object], object] = self.decoder.feed if timings is None else self._timed_feed
@@ -94,6 +95,10 @@ class Fold:
             self._timings.end()
 
     def fail(self, failure: Exception) -> None:
+        """The source broke, which is no news where a limit was hit in what was read before."""
+        self.decoder.catch_up()
+        if self.stopped:
+            return
         self.cause = failure
         self.decoder.fail(*reason_of_failure(failure), _sources.provider_error_in(failure))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 from ._dump import built, plain, read, write
-from ._json import parse_payload, to_bytes
+from ._json import bytes_of, parse_payload, to_bytes
 from ._sinks import only_first, staged, with_first
 from ._stream_state import Frame, SavedStreamDecoder
 from ._words import looks_like, seen
@@ -16,6 +16,7 @@ from .errors import JsonProblem, UnreadableDump
 from .events import ChatStreamEvent, Notice, ProtocolUnknown, Started, StreamBroken, Unreadable
 from .framing.detect import FRAMERS, framing_of
 from .framing.frames import Framer
+from .framing.gathering import Gathering
 from .framing.json_array import JSONArrayFramer
 from .framing.ndjson import NDJSONFramer
 from .framing.sse import SSEFramer
@@ -76,9 +77,9 @@ class StreamDecoder:
         self._named = ""  # the protocol the caller named, until a payload was compared with it
         self._faults: list[ChatStreamEvent] = []  # what a framer told before there was a decoder
         self._framer: Framer | None = None
-        self._settled: Callable[[Any], object] | None = (
-            None  # takes bytes, once it is known who reads them and that they say something
-        )
+        self._settled: Callable[[Any], object] | None = None  # takes bytes, once it is known who reads them
+        self.unhurried = False  # set by whoever looks at nothing before the end: small pieces may be read together
+        self._gathering: Gathering | None = None
         self._waiting = b""  # bytes that do not yet tell their framing
         self._head = b""
         self._fed = 0
@@ -107,18 +108,27 @@ class StreamDecoder:
         """
         if self._settled is not None and item.__class__ is bytes:
             self._settled(item)
-        elif isinstance(item, bytes | str | bytearray | memoryview):
-            self._feed_bytes(_bytes_of(item))
-            if self._decoder is not None and not self._decoder.silent and self._framer is not None:
-                self._settled = self._framer.feed
+            return self._taken() if self._events else []
+        if self._gathering is not None:
+            self._gathering.catch_up()
+        if isinstance(item, bytes | str | bytearray | memoryview):
+            self._feed_bytes(bytes_of(item))
+            if self._settled is None and self._decoder is not None and not self._decoder.silent and self._framer is not None:
+                self._gathering = Gathering(self._framer.feed) if self.unhurried and self._decoder.gathers else None
+                self._settled = self._gathering.feed if self._gathering is not None else self._framer.feed
         else:
             self._feed_value(item)
         return self._taken() if self._events else []
 
+    def catch_up(self) -> None:
+        """Read what waits, where small pieces are read together."""
+        if self._gathering is not None:
+            self._gathering.catch_up()
+
     def feed_body(self, body: object) -> list[ChatStreamEvent]:
         """The events of an unstreamed body: bytes or text of one JSON document, a mapping, an SDK object."""
         if isinstance(body, str | bytes | bytearray | memoryview):
-            data = _bytes_of(body)
+            data = bytes_of(body)
             if framing_of(data) is not SSEFramer:
                 self._frame_by(JSONArrayFramer)
             self._feed_bytes(data)
@@ -303,6 +313,7 @@ class StreamDecoder:
             self._frame_by(kind).feed(waiting)
 
     def _flush(self) -> None:
+        self.catch_up()
         self._closing = True
         if self._decoder is not None:
             self._decoder.at_end = True
@@ -391,7 +402,3 @@ class StreamDecoder:
         if not self._given_up:
             self._told = self._given_up = True
             self._emit(ProtocolUnknown(seen))
-
-
-def _bytes_of(data: str | bytes | bytearray | memoryview) -> bytes:
-    return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)

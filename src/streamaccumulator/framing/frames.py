@@ -11,7 +11,8 @@ import msgspec
 
 from ..events import ChatStreamEvent, LimitHit
 from ..limits import Limits
-from .moulds import Found, Mould, Values
+from .columns import Found
+from .moulds import Mould, Values
 
 OnFrame = Callable[[bytes, str, int], None]
 """Takes one frame: its payload, the name of its event (empty if the wire gives none), the offset of its first byte."""

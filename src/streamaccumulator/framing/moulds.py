@@ -2,21 +2,18 @@
 
 A JSON document with another string in the place of one of its strings means the same with that string, and so with numbers:
 where the bytes between the values are those of a document that is known, nothing else is new. Each value of a frame is read
-as a document of its own. Those of many frames are read at once, each frame's as a list in a line, with line ends between
-the values, which no string can hold, so that no value is taken for two, and no two for one, and with a number for what stood
-between two values, so that none is taken for another. Whoever knows what the values mean makes the mould.
+as a document of its own, those of many frames at once (`columns`). Whoever knows what the values mean makes the mould.
 """
 
-from collections.abc import Callable, Sequence
-from functools import cache
-from itertools import pairwise, repeat
-from typing import Any, Literal
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
 
 import msgspec
 
+from .columns import Columns, Found, Kind
+
 Values = tuple[Any, ...]
-Found = tuple[Sequence[str], Sequence[int] | None]
-"""What stood in the blanks of one frame or of several: the texts, and the numbers of a mould that has one."""
 
 
 class Blank(msgspec.Struct, frozen=True, gc=False):
@@ -24,7 +21,7 @@ class Blank(msgspec.Struct, frozen=True, gc=False):
 
     start: int
     end: int
-    kind: Literal["text", "number", "padding", "count"]
+    kind: Kind
     """A mould has one `text`, and at most one `number` that means something; `padding` is a string that means nothing, `count` a
     number that the newest frame says for all."""
 
@@ -33,15 +30,16 @@ class Mould:
     """A document with blanks in it, and `grow`, its maker's, which takes what stood in them."""
 
     __slots__ = (
-        "_between",
+        "_begin",
+        "_columns",
+        "_end",
         "_frame_head",
         "_frame_tail",
-        "_head",
+        "_kinds",
+        "_known",
         "_last",
-        "_line_head",
-        "_read_lines",
+        "_line",
         "_steps",
-        "_tail",
         "grow",
         "grow_many",
         "number_at",
@@ -50,22 +48,19 @@ class Mould:
 
     def __init__(self, document: bytes, blanks: list[Blank], grow: Callable[..., Any], grow_many: Callable[..., Any]) -> None:
         self.grow, self.grow_many = grow, grow_many
-        kinds = [blank.kind for blank in blanks]
+        self._kinds = kinds = [blank.kind for blank in blanks]
         self.text_at, self.number_at = kinds.index("text"), kinds.index("number") if "number" in kinds else None
-        self._head, self._tail = document[: blanks[0].start], document[blanks[-1].end :]
-        self._between = [(document[one.end : other.start], b",\n%d," % at) for at, (one, other) in enumerate(pairwise(blanks))]
-        types = [str if kind in ("text", "padding") else int for kind in kinds]
-        *reads, self._last = [_READS[kind] for kind in types]
-        self._steps = [(read, literal) for read, (literal, _) in zip(reads, self._between, strict=True)]
-        self._read_lines = _reader(
-            types[0], *[one for at, kind in enumerate(types[1:]) for one in (Literal[at], kind)]
-        ).decode_lines
+        between = [document[one.end : other.start] for one, other in pairwise(blanks)]
+        self._known = [document[: blanks[0].start], *between, document[blanks[-1].end :]]
+        *reads, self._last = [_READS[kind] for kind in kinds]
+        self._steps = list(zip(reads, between, strict=True))
         self.framed(b"", b"", b"")
 
     def framed(self, lead: bytes, line: bytes, end: bytes) -> None:
         """How a frame of it begins and ends beside the document, and how the line of the document begins."""
-        self._frame_head, self._frame_tail = lead + self._head, self._tail + end
-        self._line_head = line + self._head
+        self._frame_head, self._frame_tail = lead + self._known[0], self._known[-1] + end
+        self._line, self._begin, self._end = line, lead.removesuffix(line), end
+        self._columns: Columns | None = None  # made when many come
 
     def one(self, frame: bytes) -> Values | None:
         """What stands in the blanks of a frame; None if it is not of this mould."""
@@ -89,39 +84,22 @@ class Mould:
 
     def like(self, lines: list[bytes]) -> int:
         """How many of the first lines begin and end as documents of this mould do."""
-        head, tail = self._line_head, self._tail
+        head, tail = self._line + self._known[0], self._known[-1]
         return next((at for at, line in enumerate(lines) if not (line.startswith(head) and line.endswith(tail))), len(lines))
 
     def many(self, lines: list[bytes]) -> Found | None:
         """The texts and the numbers of the documents of several frames; None if not all of them are of this mould."""
-        count = len(lines)
-        found = list(map(bytes.removesuffix, map(bytes.removeprefix, lines, repeat(self._line_head)), repeat(self._tail)))
-        if sum(map(len, lines)) - sum(map(len, found)) != count * (len(self._line_head) + len(self._tail)):
-            return None
-        values = b"]\n[".join(found)
-        for literal, mark in self._between:
-            pieces = values.split(literal)
-            if len(pieces) != count + 1:
-                return None
-            values = mark.join(pieces)
-        try:
-            rows = self._read_lines(b"[%b]" % values)
-        except msgspec.MsgspecError:
-            return None
-        if len(rows) != count:
-            return None
-        columns = list(zip(*rows, strict=True))[::2]
-        texts = columns[self.text_at]
-        if "" in texts:
-            return None
-        return texts, columns[self.number_at] if self.number_at is not None else None
+        frames = self._begin + (self._end + self._begin).join(lines) + self._end
+        found, size = self.run(frames) or (None, 0)
+        return found if size == len(frames) else None
+
+    def run(self, frames: bytes) -> tuple[Found, int] | None:
+        """The same of the first of many frames, as they came, and their bytes; None if the first are not of this mould."""
+        if self._columns is None:
+            self._columns = Columns([self._frame_head, *self._known[1:]], self._kinds, self._end)
+        return self._columns.of(frames)
 
 
-_READS: dict[type, Callable[[bytes], Any]] = {kind: msgspec.json.Decoder(kind).decode for kind in (str, int)}
+_string, _integer = msgspec.json.Decoder(str).decode, msgspec.json.Decoder(int).decode
+_READS: dict[Kind, Callable[[bytes], Any]] = {"text": _string, "padding": _string, "number": _integer, "count": _integer}
 """Each reads one value, and nothing beside it."""
-
-
-@cache
-def _reader(*types: type[Any]) -> msgspec.json.Decoder[Values]:
-    """Reads a list of values of these types."""
-    return msgspec.json.Decoder(tuple[types])  # type: ignore[valid-type]  # a type made of values

@@ -19,7 +19,7 @@ from .frames import Emit, Framer, FramerState, OnFrame
 from .moulds import Mould
 
 _BOM = b"\xef\xbb\xbf"
-RUN = 32768
+RUN = 65536
 """Bytes of whole frames that are taken at once: more would gain nothing."""
 _LEAD = re.compile(rb"(?:event: ([^\r\n]*)\n)?data: ")
 _FEW = 2048
@@ -91,7 +91,7 @@ class SSEFramer(Framer):
         self._led = False  # whether the frame that is handed out began with that lead
         self._mould: Mould | None = None
         self._mould_lead, self._mould_size = b"", 0  # how the frames of that begin
-        self._reach = RUN
+        self._reach = _FEW  # most streams begin with frames of several names
         self._single = False  # whether the newest read was one frame, and the next byte begins one
         self._fresh = False  # whether the next byte begins a frame, and nothing is in the way of taking that as it comes
 
@@ -203,21 +203,35 @@ class SSEFramer(Framer):
         """Hand out the frames from offset `at` on that are a line of data each, under one name or none; returns their bytes."""
         if not self._leads(data, at):
             return 0
-        end = data.rfind(b"\n\n", at, at + min(self._reach, self._limit)) + 2
+        stop = at + min(self._reach, self._limit)
+        end = data.rfind(b"\n\n", at, stop) + 2 if data.find(b"\n", at + self._size, stop) >= 0 else 0  # looked for far faster
         if end < at + self._size:
             self._reach = RUN
             return 0
-        lines = data[at : end - 1].split(b"\n")
+        frames = data[at:end]
+        if taken := self._take(frames):
+            self._start = self._offset + at + taken
+            return taken
+        lines = frames[:-1].split(b"\n")
         step = self._lead.count(b"\n") + 2
         payloads = lines[step - 2 :: step]
         count = len(payloads)
         if len(lines) != count * step or any(lines[step - 1 :: step]) or (step == 3 and lines[::3].count(lines[0]) != count):
-            frames = (lines[place : place + step] for place in range(0, len(lines), step))
-            count = next((place for place, frame in enumerate(frames) if frame[:-2] != lines[: step - 2] or frame[-1]), count)
+            each = (lines[place : place + step] for place in range(0, len(lines), step))
+            count = next((place for place, frame in enumerate(each) if frame[:-2] != lines[: step - 2] or frame[-1]), count)
         self._reach = RUN if count == len(payloads) else _FEW
         start = self._offset + at
         self._start = start + self._hand_out(payloads if count == len(payloads) else payloads[:count], start)
         return self._start - start
+
+    def _take(self, frames: bytes) -> int:
+        """Hand out at once the first of several frames, those that are of the mould; returns their bytes."""
+        mould = self._mould
+        if mould is None or self._lead != self._mould_lead or (taken := mould.run(frames)) is None:
+            return 0
+        found, size = taken
+        newest = frames[frames.rfind(b"\ndata: ", 0, size) + 7 : size]
+        return size if self.on_many(mould, found, newest, 0) else 0
 
     def _hold(self, data: bytes, at: int) -> int:
         """Put down the begin of a short frame as it is, to be read with what follows it; returns its bytes."""

@@ -70,6 +70,8 @@ class Decoder(Plain, Generic[C]):
     """The wire struct of one payload: only the fields that are read."""
     state_type: ClassVar[type[msgspec.Struct]] = Nothing
     """What is remembered of one stream: one Struct of plain values, so that it can be saved. Keys, never content."""
+    gathers: ClassVar[bool] = False
+    """Whether many of its frames at once cost so much less than one by one that small reads are better read together."""
     state: msgspec.Struct
     _typed: ClassVar[msgspec.json.Decoder[Any]]
 

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import msgspec
 
 from ..events import ChatStreamEvent, Deltas, ReasoningDelta, RefusalDelta, TextDelta
-from ..framing.moulds import Blank, Found, Mould, Values
+from ..framing.columns import Found
+from ..framing.moulds import Blank, Mould, Values
 from .surrogates import Emit
 
 _MOST_MISSES = 16

@@ -7,8 +7,7 @@ sent, the stream wins and a Notice tells. So a server may leave any of them out.
 Items are found by `item_id`, else by `output_index`: some servers leave one out, some give an id of its own to each event.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Callable, Mapping
 from typing import Any
 from zlib import crc32
 
@@ -16,7 +15,6 @@ import msgspec
 
 from ...events import (
     BlockDelta,
-    ChatStreamEvent,
     Finish,
     LogProbs,
     Notice,
@@ -28,7 +26,6 @@ from ..counts import usage_of
 from ..decoder import Decoder, reason_of
 from ..plain import Growth, growing
 from ..raw import list_at, object_at, text_at
-from ..resent import Sent
 from .chunks import (
     BLANKS,
     ECHO,
@@ -40,6 +37,7 @@ from .chunks import (
     PlainEvent,
 )
 from .items import EVENT_OF_CHANNEL, KIND_OF_CHANNEL, ItemKey, Items
+from .numbers import Numbers
 
 
 class State(msgspec.Struct):
@@ -47,12 +45,7 @@ class State(msgspec.Struct):
 
     known: Started | None = None
     items: Items = msgspec.field(default_factory=Items)
-    newest: int = -1
-    """The highest number of an event."""
-    seen: dict[int, int] = {}
-    """A checksum of each numbered event, by its number."""
-    unnumbered: bool = False
-    """Whether numbers say nothing, or there were too many to remember."""
+    numbers: Numbers = msgspec.field(default_factory=Numbers)
     error_told: bool = False
     """Whether an error event came, which a failed response repeats."""
 
@@ -64,12 +57,13 @@ class OpenAIResponsesDecoder(Decoder[Event]):
     plain_type = PlainEvent
     blanks = BLANKS
     state_type = State
+    gathers = True
     state: State
 
     @property
     def sequence_number(self) -> int | None:
-        state = self.state
-        return state.newest if state.seen and not state.unnumbered else None
+        numbers = self.state.numbers
+        return numbers.newest if numbers.count and not numbers.ignored else None
 
     def _read(self, chunk: Event, event: str) -> None:
         kind = chunk.type or event
@@ -108,59 +102,16 @@ class OpenAIResponsesDecoder(Decoder[Event]):
             part = item.part(channel, _index_of(chunk, channel))
             if part is None or not part.sent.begun:
                 return None
-            return self._numbered(chunk.type, part.sent, growing(event, part.number))
+            return self.state.numbers.growth(chunk.type, part.sent, growing(event, part.number))
         more = self.state.items.calls.growth(item.call) if not item.given else None
-        return self._numbered(chunk.type, item.arguments, more) if more is not None else None
-
-    def _numbered(self, kind: str, sent: Sent, growth: Growth) -> Growth:
-        """The growth of a text or call that has begun, whose events have one number after the other, or none."""
-        state, check, seen, event, more = self.state, crc32(kind.encode()), self.state.seen, growth.one, sent.one_more
-
-        unnumbered = state.unnumbered
-
-        def one(text: str, number: int | None) -> ChatStreamEvent | None:
-            if number is not None and not unnumbered:
-                if number != state.newest + 1 or not 0 < len(seen) < _MOST_NUMBERS:
-                    return None
-                seen[number] = crc32(text.encode(), check)
-                state.newest = number
-            more(text)
-            return event(text, number)
-
-        def many(texts: Sequence[str], numbers: Sequence[int] | None) -> Iterable[ChatStreamEvent] | None:
-            if numbers is not None and not unnumbered:
-                first, last = state.newest + 1, state.newest + len(texts)
-                if tuple(numbers) != tuple(range(first, last + 1)) or not 0 < len(seen) < _MOST_NUMBERS - len(texts):
-                    return None
-                seen.update(zip(numbers, map(crc32, map(str.encode, texts), repeat(check)), strict=False))
-                state.newest = last
-            sent.more(texts)
-            return growth.many(texts, numbers)
-
-        return Growth(one, many)
+        return self.state.numbers.growth(chunk.type, item.arguments, more) if more is not None else None
 
     def _is_news(self, number: int, kind: str, delta: object) -> bool:
-        """Whether an event was not seen before: a resumed stream repeats numbers. A gap is told.
-
-        Numbers that come again with another event say nothing, and are not looked at any more.
-        """
-        state = self.state
-        if state.unnumbered or kind in _NEVER_SKIPPED:
+        """Whether an event was not seen before: a resumed stream repeats numbers. A gap is told."""
+        if self.state.numbers.ignored or kind in _NEVER_SKIPPED:
             return True
         check = crc32(f"{delta}".encode("utf-8", "surrogatepass"), crc32(kind.encode("utf-8", "surrogatepass")))
-        if state.seen.get(number) == check:
-            self.to_all(Notice("repeated_event", "an event that was there already came again, and was left out", f"event {number}"))
-            return False
-        if number in state.seen or not 0 <= number <= state.newest + _LONGEST_GAP or len(state.seen) >= _MOST_NUMBERS:
-            state.unnumbered = True
-            state.seen.clear()
-            return True
-        if number > state.newest + 1 and (state.seen or number > 1):  # a first event may be number 0 or 1
-            missing = f"events {state.newest + 1} to {number - 1} of the numbered events did not come"
-            self.to_all(Notice("sequence_gap", missing, f"event {number}"))
-        state.seen[number] = check
-        state.newest = max(state.newest, number)
-        return True
+        return self.state.numbers.is_news(number, check, self.to_all)
 
     # ---- Texts: visible, refused, reasoned, summarised.
 
@@ -335,10 +286,6 @@ _WHOLE_TEXTS = {f"{name}.done": channel for name, channel in _CHANNEL_OF_EVENT.i
 
 _NEVER_SKIPPED = frozenset({"error", "response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 """Events whose number says nothing on some servers, and that do no harm twice."""
-_LONGEST_GAP = 100_000
-"""Numbers that may be missing at once; a greater jump means that they are no numbers of events."""
-_MOST_NUMBERS = 1 << 18
-"""Events that are remembered by their number."""
 
 _STATUS_OF = {"response.failed": "failed", "response.incomplete": "incomplete", "response.cancelled": "cancelled"}
 

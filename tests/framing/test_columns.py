@@ -1,0 +1,138 @@
+"""Columns: many frames cut apart at once say what each of them says alone, or nothing is said."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamaccumulator.framing.moulds import Blank, Mould
+from streamaccumulator.framing.sse import SSEFramer
+
+LEAD = b"event: e\ndata: "
+ORDERS = {
+    "number first": b'{"type":"t","n":7,"delta":"text","pad":"ab","end":1}',
+    "number last": b'{"type":"t","delta":"text","pad":"ab","n":7}',
+    "number between": b'{"type":"t","delta":"text","n":7,"pad":"ab"}',
+    "padding first": b'{"pad":"ab","delta":"text","n":7}',
+    "text alone": b'{"type":"t","delta":"text"}',
+    "text and count": b'{"delta":"text","count":3,"n":7}',
+}
+KINDS: dict[bytes, Any] = {b'"text"': "text", b"7": "number", b'"ab"': "padding", b"3": "count"}
+
+
+def mould(document: bytes) -> Mould:
+    found = [(document.find(value), value, kind) for value, kind in KINDS.items()]
+    blanks = [Blank(at, at + len(value), kind) for at, value, kind in sorted(found) if at >= 0]
+    made = Mould(document, blanks, print, print)
+    made.framed(LEAD, b"data: ", b"\n\n")
+    return made
+
+
+def frame(document: bytes, text: str = "text", number: str = "7", pad: str = "ab", count: str = "3") -> bytes:
+    filled = document.replace(b":7", f":{number}".encode()).replace(b":3", f":{count}".encode())
+    return LEAD + filled.replace(b'"text"', f'"{text}"'.encode()).replace(b'"ab"', f'"{pad}"'.encode()) + b"\n\n"
+
+
+@pytest.mark.parametrize("document", ORDERS.values(), ids=ORDERS)
+def test_frames_of_any_order_are_cut_apart(document: bytes) -> None:
+    frames = [frame(document, f"w{at}", str(at), "x" * (at % 3)) for at in range(8, 13)]
+    numbers = tuple(range(8, 13)) if b"7" in document else None
+    assert mould(document).run(b"".join(frames)) == (((*[f"w{at}" for at in range(8, 13)],), numbers), len(b"".join(frames)))
+
+
+@pytest.mark.parametrize("document", ORDERS.values(), ids=ORDERS)
+@pytest.mark.parametrize(
+    "other",
+    [
+        b"event: other\ndata: {}\n\n",
+        b"data: {}\n\n",
+        b"\n",
+        b": comment\n\n",
+    ],
+)
+def test_what_follows_is_left(document: bytes, other: bytes) -> None:
+    alike = frame(document, "a") + frame(document, "b", "8")
+    found = mould(document).run(alike + other)
+    assert found is not None
+    assert (found[0][0], found[1]) == (("a", "b"), len(alike))
+
+
+DOCUMENT = ORDERS["number first"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        frame(DOCUMENT).replace(b'"type"', b'"typo"'),
+        frame(DOCUMENT).replace(b'"end"', b'"eNd"'),
+        frame(DOCUMENT, text=""),
+        frame(DOCUMENT, text='a","pad":"b'),
+        frame(DOCUMENT, text="a\\"),
+        frame(DOCUMENT, text="\\ud83d"),
+        frame(DOCUMENT, text="\\x"),
+        frame(DOCUMENT, text="\t"),
+        frame(DOCUMENT, number="07"),
+        frame(DOCUMENT, number="-7"),
+        frame(DOCUMENT, number="7" * 5000),
+        frame(DOCUMENT, pad="\\n"),
+        frame(DOCUMENT, pad='a","x":"b'),
+        frame(DOCUMENT).replace(b"text", b"\xff"),
+        frame(DOCUMENT).replace(b"ab", b"\xff"),
+        frame(DOCUMENT)[:-3],
+    ],
+)
+def test_what_is_odd_ends_it_or_undoes_it(odd: bytes) -> None:
+    made = mould(DOCUMENT)
+    assert made.run(odd) is None
+    before, after = frame(DOCUMENT, "a"), frame(DOCUMENT, "b")
+    assert made.run(odd + after) is None
+    found = made.run(before + odd + after)
+    assert found is None or (found[0][0], found[1]) == (("a",), len(before))
+
+
+PIECES = st.lists(
+    st.sampled_from(['"', "\\", "a", "\\n", '\\"', "7", "é", '","n":8,"delta":"', '"}', "\n", "\n\n", "event: e\ndata: "]),
+    max_size=4,
+)
+
+
+@given(st.sampled_from(list(ORDERS.values())), st.lists(st.tuples(PIECES, st.integers(0, 1200), PIECES), min_size=1, max_size=6))
+def test_each_frame_says_what_it_says_alone(document: bytes, drawn: list[tuple[list[str], int, list[str]]]) -> None:
+    made = mould(document)
+    frames = [frame(document, "".join(text), str(number), "".join(pad)) for text, number, pad in drawn]
+    found = made.run(b"".join(frames))
+    if found is None:
+        return
+    (texts, numbers), size = found
+    assert b"".join(frames)[size - 2 : size] == b"\n\n"
+    whole = b"".join(frames)[:size].split(LEAD)[1:]
+    assert len(whole) == len(texts)
+    for at, rest in enumerate(whole):
+        values = made.one(LEAD + rest)
+        assert values is not None
+        assert values[made.text_at] == texts[at]
+        if numbers is not None and made.number_at is not None:
+            assert values[made.number_at] == numbers[at]
+
+
+def test_a_framer_tells_the_rest_as_frames_with_their_places() -> None:
+    frames = [frame(DOCUMENT, "a"), frame(DOCUMENT, "b"), frame(DOCUMENT, "c").replace(b"end", b"eNd"), b"data: {}\n\n"]
+    told: list[Any] = []
+    framer = SSEFramer(lambda data, event, offset: told.append((data, event, offset)), told.append)
+
+    def many(made: Mould, found: Any, newest: bytes, start: int) -> bool:
+        told.append((found, newest[start:]))
+        return True
+
+    framer.on_many = many
+    framer._led = framer._leads(LEAD)
+    framer.expect(mould(DOCUMENT))
+    framer.feed(b"".join(frames))
+    (found, newest), *rest = told
+    assert found == (("a", "b"), (7, 7))
+    assert newest.strip() == frames[1][len(LEAD) :].strip()
+    assert rest == [
+        (frames[2][len(LEAD) : -2], "e", len(frames[0] + frames[1])),
+        (b"{}", "", len(b"".join(frames[:3]))),
+    ]
