@@ -14,6 +14,7 @@ from streamaccumulator import (
     Finish,
     FinishReason,
     InvalidToolCallJson,
+    Limits,
     StreamAccumulator,
     TextDelta,
     TokenUsage,
@@ -24,7 +25,7 @@ from streamaccumulator import (
     Truncated,
     accumulate,
 )
-from streamaccumulator.events import encode_event
+from streamaccumulator.events import Deltas, ReasoningDelta, encode_event
 
 from .wire import events_of, fold
 
@@ -149,3 +150,38 @@ def _views(accumulator: StreamAccumulator) -> list[tuple[str, ToolCallView]]:
     ids = [error.call_id for error in accumulator.snapshot().errors if isinstance(error, InvalidToolCallJson)]
     calls = [call.id for call in accumulator.snapshot().tool_calls]
     return [(id, accumulator.tool_call(id)) for id in [*ids, *calls] if "\ufffd" not in id]
+
+
+PIECES = st.lists(
+    st.sampled_from(["a", "{", "}", "[1]", "é", "\U0001f980", "\ud83e", "\udd80", "x" * 300, "", "y" * 2000]),
+    min_size=1,
+    max_size=50,
+)
+
+
+@st.composite
+def _deltas(draw: st.DrawFn) -> Deltas:
+    texts = draw(PIECES)
+    kind: Any = draw(st.sampled_from([TextDelta, ReasoningDelta, ToolCallArgumentDelta]))
+    if kind is not ToolCallArgumentDelta:
+        return Deltas(kind, draw(st.none() | st.integers(0, 1)), texts)
+    ids = st.sampled_from(["c1", "c2", "c3"])
+    return Deltas(kind, draw(ids | st.lists(ids, min_size=len(texts), max_size=len(texts))), texts)
+
+
+@given(
+    st.lists(_deltas() | st.builds(ToolCallEnd, st.sampled_from(["c1", "c2"])), max_size=8),
+    st.sampled_from([Limits(), Limits(arguments_bytes=2000), Limits(message_bytes=3000), Limits(arguments_bytes=140_000)]),
+)
+def test_deltas_are_what_their_events_are_one_by_one(script: list[Any], limits: Limits) -> None:
+    together, single = StreamAccumulator(limits=limits), StreamAccumulator(limits=limits)
+    for accumulator in (together, single):
+        for id in ("c1", "c2"):
+            accumulator.observe(ToolCallStart(id, "f"))
+    for step in script:
+        events = step if isinstance(step, Deltas) else [step]
+        together.observe_all(events)
+        for event in events:
+            single.observe(event)
+        assert together.stopped == single.stopped
+    assert together.finalize(strict=False) == single.finalize(strict=False)

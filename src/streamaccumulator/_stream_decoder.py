@@ -80,9 +80,7 @@ class StreamDecoder:
         self._settled: Callable[[Any], object] | None = None  # takes bytes, once it is known who reads them
         self.unhurried = False  # set by whoever looks at nothing before the end: small pieces may be read together
         self._gathering: Gathering | None = None
-        self._waiting = b""  # bytes that do not yet tell their framing
-        self._head = b""
-        self._fed = 0
+        self._waiting, self._head, self._fed = b"", b"", 0  # bytes that do not yet tell their framing; the first; how many came
         self._choose(protocol)
 
     def _choose(self, protocol: str | Protocol) -> None:
@@ -109,8 +107,7 @@ class StreamDecoder:
         if self._settled is not None and item.__class__ is bytes:
             self._settled(item)
             return self._taken() if self._events else []
-        if self._gathering is not None:
-            self._gathering.catch_up()
+        self.catch_up()
         if isinstance(item, bytes | str | bytearray | memoryview):
             self._feed_bytes(bytes_of(item))
             if self._settled is None and self._decoder is not None and not self._decoder.silent and self._framer is not None:
@@ -142,8 +139,7 @@ class StreamDecoder:
         A frame that the lost connection cut is forgotten; events that were there already are left out, and a gap is told.
         """
         self._waiting = b""
-        of_json = isinstance(self._framer, JSONArrayFramer | NDJSONFramer)
-        if of_json and (self._decoder is None or self._decoder.silent):
+        if isinstance(self._framer, JSONArrayFramer | NDJSONFramer) and (self._decoder is None or self._decoder.silent):
             self._framer, self._head = None, b""  # half of an error, maybe: what the new connection sends may be framed otherwise
         elif self._framer is not None:
             self._framer.reconnected()

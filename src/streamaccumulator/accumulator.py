@@ -8,7 +8,7 @@ The rules of merging are the handlers below, one per event, listed in `_HANDLERS
 what a stream's end means is in `_settle`, how it all reads as a response in `_look`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import msgspec
@@ -49,6 +49,8 @@ from .messages import AssistantMessage, FinishReason, Part, ToolCall, merge_into
 from .response import AccumulatedResponse, Diagnostic, own, unshared
 
 _ENDED_BY_BOUND = (FinishReason.LENGTH, FinishReason.CONTENT_FILTER)
+_UNFOLDED = 4 * RUN * WIDE
+"""Bytes that a part may hold unfolded, and so uncounted."""
 _PERHAPS_CUT = (None, FinishReason.ERROR, *_ENDED_BY_BOUND)
 
 
@@ -202,6 +204,8 @@ class StreamAccumulator(Building):
         them is to be looked at.
         """
         part, texts = self._current, deltas.texts
+        if type(deltas.to) is list:
+            return self._extend_in_turns(deltas.to, texts)
         if type(part) is CallBuilder:
             alike = part.id == deltas.to and not (part.extends or part.ended or part.live is not None)
         elif type(part) is TextBuilder:
@@ -210,6 +214,30 @@ class StreamAccumulator(Building):
             alike = type(part) is ReasoningBuilder and part.number == deltas.to and deltas.kind is ev.ReasoningDelta
         if not alike or part is None or self._deaf or "" in texts or max(map(len, texts)) >= WIDE:
             return False
+        self._extend(part, texts)
+        return True
+
+    def _extend_in_turns(self, ids: list[str], texts: Sequence[str]) -> bool:
+        """The same for the arguments of several calls, far from every limit, so that the order among them says nothing."""
+        if self._deaf or "" in texts or max(map(len, texts)) >= WIDE:
+            return False
+        more: dict[str, list[str]] = {id: [] for id in set(ids)}
+        for id, text in zip(ids, texts, strict=True):
+            more[id].append(text)
+        most, found = _UNFOLDED + 4 * sum(map(len, texts)), []
+        for id, some in more.items():
+            call = self._calls.get(id)
+            if call is None or call.extends or call.ended or call.live is not None:
+                return False
+            if call.size + most > self._limits.arguments_bytes or self._bytes + most * len(more) > self._limits.message_bytes:
+                return False
+            found.append((call, some))
+        for call, some in found:
+            self._extend(call, some)
+        self._current = self._calls[ids[-1]]
+        return True
+
+    def _extend(self, part: Builder, texts: Sequence[str]) -> None:
         run, at = part.run, 0
         while at < len(texts) and not self._deaf:
             taken = RUN - len(run)
@@ -217,7 +245,6 @@ class StreamAccumulator(Building):
             at += taken
             if len(run) >= RUN:
                 self._fold(part)
-        return True
 
     def _fold(self, part: Builder) -> None:
         self._spend(part.fold())

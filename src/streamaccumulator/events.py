@@ -213,17 +213,17 @@ class Unknown(Record, frozen=True, gc=False, tag="unknown"):
 
 
 class Deltas(msgspec.Struct, frozen=True, gc=False):
-    """Several deltas of one text or call, in order: an iterable of their events, which are made when somebody asks for them."""
+    """Several deltas of a text, or of calls, in order: an iterable of their events, which are made when somebody asks for them."""
 
     kind: type[TextDelta] | type[ReasoningDelta] | type[RefusalDelta] | type[ToolCallArgumentDelta]
-    to: int | str | None
-    """The part, or the id of the call."""
+    to: int | str | list[str] | None
+    """The part, or the id of the call; of several calls in turns the id of each text's."""
     texts: Sequence[str]
 
     def __iter__(self) -> "Iterator[ChatStreamEvent]":
         kind: Any = self.kind
-        both = (repeat(self.to), self.texts) if kind is ToolCallArgumentDelta else (self.texts, repeat(self.to))
-        return map(kind, *both)
+        to = self.to if type(self.to) is list else repeat(self.to)
+        return map(kind, *((to, self.texts) if kind is ToolCallArgumentDelta else (self.texts, to)))
 
 
 ChatStreamEvent = (

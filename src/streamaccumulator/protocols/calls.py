@@ -84,9 +84,8 @@ class CallBook(msgspec.Struct):
                 return None
             self.latest = self.at_index[indexes[-1]]
             known: dict[int, Any] = ids
-            if len(known) == 1:
-                return Deltas(ToolCallArgumentDelta, known[indexes[0]], texts)
-            return list(map(ToolCallArgumentDelta, map(known.__getitem__, indexes), texts))
+            to = known[indexes[0]] if len(known) == 1 else list(map(known.__getitem__, indexes))
+            return Deltas(ToolCallArgumentDelta, to, texts)
 
         return Growth(one, many)
 
