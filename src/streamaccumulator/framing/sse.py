@@ -208,9 +208,20 @@ class SSEFramer(Framer):
         if end < at + self._size:
             self._reach = RUN
             return 0
+        first = data.find(b"\n\n", at + self._size, end) + 2
+        if not data.startswith(self._lead, first):
+            payload = data[at + self._size : first - 2]
+            if 10 not in payload:  # one of its name
+                self._reach = _FEW if first < len(data) else self._reach
+                self._start = self._offset + first
+                self._led = True
+                self.on_frame(payload, self._name, self._offset + at)
+                self._led = False
+                return first - at
         frames = data[at:end]
         if taken := self._take(frames):
             self._start = self._offset + at + taken
+            self._reach = RUN if taken == len(frames) else _FEW
             return taken
         lines = frames[:-1].split(b"\n")
         step = self._lead.count(b"\n") + 2

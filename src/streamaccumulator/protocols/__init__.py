@@ -7,6 +7,7 @@ protocol is imported when it is first used.
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -73,6 +74,7 @@ def names() -> tuple[str, ...]:
     return tuple(_ROWS)
 
 
+@cache
 def protocol_named(name: str) -> Protocol:
     """The protocol of that name. Raises UnknownProtocol if there is none."""
     row = _ROWS.get(name)
