@@ -214,30 +214,6 @@ class StreamAccumulator(Building):
             alike = type(part) is ReasoningBuilder and part.number == deltas.to and deltas.kind is ev.ReasoningDelta
         if not alike or part is None or self._deaf or "" in texts or max(map(len, texts)) >= WIDE:
             return False
-        self._extend(part, texts)
-        return True
-
-    def _extend_in_turns(self, ids: list[str], texts: Sequence[str]) -> bool:
-        """The same for the arguments of several calls, far from every limit, so that the order among them says nothing."""
-        if self._deaf or "" in texts or max(map(len, texts)) >= WIDE:
-            return False
-        more: dict[str, list[str]] = {id: [] for id in set(ids)}
-        for id, text in zip(ids, texts, strict=True):
-            more[id].append(text)
-        most, found = _UNFOLDED + 4 * sum(map(len, texts)), []
-        for id, some in more.items():
-            call = self._calls.get(id)
-            if call is None or call.extends or call.ended or call.live is not None:
-                return False
-            if call.size + most > self._limits.arguments_bytes or self._bytes + most * len(more) > self._limits.message_bytes:
-                return False
-            found.append((call, some))
-        for call, some in found:
-            self._extend(call, some)
-        self._current = self._calls[ids[-1]]
-        return True
-
-    def _extend(self, part: Builder, texts: Sequence[str]) -> None:
         run, at = part.run, 0
         while at < len(texts) and not self._deaf:
             taken = RUN - len(run)
@@ -245,6 +221,31 @@ class StreamAccumulator(Building):
             at += taken
             if len(run) >= RUN:
                 self._fold(part)
+        return True
+
+    def _extend_in_turns(self, ids: list[str], texts: Sequence[str]) -> bool:
+        """The same for the arguments of several calls, far from every limit, so that the order among them says nothing."""
+        size = sum(map(len, texts))
+        if self._deaf or "" in texts or (size >= WIDE and max(map(len, texts)) >= WIDE):
+            return False
+        calls, distinct, most = self._calls, set(ids), _UNFOLDED + 4 * size
+        if self._bytes + most * len(distinct) > self._limits.message_bytes:
+            return False
+        append = {}
+        for id in distinct:
+            call = calls.get(id)
+            if call is None or call.extends or call.ended or call.live is not None:
+                return False
+            if call.size + most > self._limits.arguments_bytes:
+                return False
+            append[id] = call.run.append
+        for id, text in zip(ids, texts, strict=True):
+            append[id](text)
+        for id in distinct:
+            if len(calls[id].run) >= RUN:
+                self._fold(calls[id])
+        self._current = calls[ids[-1]]
+        return True
 
     def _fold(self, part: Builder) -> None:
         self._spend(part.fold())

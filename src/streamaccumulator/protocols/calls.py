@@ -66,10 +66,16 @@ class CallBook(msgspec.Struct):
     def growth_by_index(self) -> Growth:
         """The commonest fragments: more text of open calls that have some, by their index. Until anything else comes."""
 
+        known: dict[int | None, str] = {}  # whatever changes it comes the long way
+
         def id_at(index: int | None) -> str | None:
-            at = self.at_index.get(index) if index is not None else None
-            call = self.calls[at] if at is not None else None
-            return None if call is None or call.ended or call.blank else call.id
+            if index not in known:
+                at = self.at_index.get(index) if index is not None else None
+                call = self.calls[at] if at is not None else None
+                if call is None or call.ended or call.blank:
+                    return None
+                known[index] = call.id
+            return known[index]
 
         def one(text: str, index: int | None) -> ToolCallArgumentDelta | None:
             id = id_at(index)
@@ -79,12 +85,11 @@ class CallBook(msgspec.Struct):
             return ToolCallArgumentDelta(id, text)
 
         def many(texts: Sequence[str], indexes: Sequence[int] | None) -> Iterable[ChatStreamEvent] | None:
-            ids = {index: id_at(index) for index in set(indexes or ())}
-            if not indexes or None in ids.values():
+            distinct = set(indexes or ())
+            if not indexes or None in map(id_at, distinct):
                 return None
             self.latest = self.at_index[indexes[-1]]
-            known: dict[int, Any] = ids
-            to = known[indexes[0]] if len(known) == 1 else list(map(known.__getitem__, indexes))
+            to = known[indexes[0]] if len(distinct) == 1 else list(map(known.__getitem__, indexes))
             return Deltas(ToolCallArgumentDelta, to, texts)
 
         return Growth(one, many)
