@@ -4,7 +4,6 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,32 +11,25 @@ import msgspec
 import pytest
 
 from streamaccumulator import (
-    AccumulatedResponse,
     AssistantMessage,
     AsyncChatStream,
     FinishReason,
     InvalidToolCallJson,
     MediaPart,
-    Message,
     ProviderError,
     SystemMessage,
     TextDelta,
     TextPart,
     ToolCallArgumentDelta,
-    ToolCallEnd,
     ToolMessage,
-    ToolSpec,
     Truncated,
     UserMessage,
-    to_request,
 )
 from streamaccumulator.runtime import (
-    AgentEvent,
     AgentRuntime,
     Discarded,
     MemorySessions,
     RunFinished,
-    RunOutput,
     RuntimePolicy,
     SqliteSessions,
     State,
@@ -45,74 +37,11 @@ from streamaccumulator.runtime import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
-    tool,
 )
-from streamaccumulator.runtime.sessions import INTERRUPTED, SavedTurn, ToolExecution
-from streamaccumulator.runtime.telling import CANCELLED, GO_ON
+from streamaccumulator.runtime.telling import GO_ON
 
-from ..wire import DONE, anthropic, call, chat, delta, finish
-
-USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-
-
-def said(text: str, reason: str = "stop") -> list[bytes]:
-    return [*[delta(content=piece) for piece in text], finish(reason), chat(usage=USAGE), DONE]
-
-
-def called(*calls: tuple[str, str, str], text: str = "") -> list[bytes]:
-    """An answer with calls: id, name, arguments."""
-    pieces = [call(at, id, name, arguments) for at, (id, name, arguments) in enumerate(calls)]
-    return [*[delta(content=text)][: len(text)], *pieces, finish("tool_calls"), chat(usage=USAGE), DONE]
-
-
-class Scripted:
-    """A model that gives one answer after another, and remembers what it was asked. A piece may be a wait, or a failure."""
-
-    def __init__(self, *answers: Iterable[Any], wire: str = "openai-chat") -> None:
-        self._wire = wire
-        self._answers = [list(answer) for answer in answers]
-        self.asked: list[list[Message]] = []
-        self.tools: Sequence[ToolSpec] = ()
-        self.closed = 0
-
-    def stream(self, messages: Sequence[Message | AccumulatedResponse], tools: Sequence[ToolSpec] = ()) -> AsyncChatStream:
-        to_request(messages, "openai-chat", model="m")  # whatever is asked is a conversation that a provider takes
-        self.asked.append([message for message in messages if not isinstance(message, AccumulatedResponse)])
-        self.tools = tools
-        return AsyncChatStream(self._pieces(self._answers.pop(0)), self._wire)
-
-    async def _pieces(self, pieces: list[Any]) -> AsyncIterator[bytes]:
-        try:
-            for piece in pieces:
-                if isinstance(piece, float):
-                    await asyncio.sleep(piece)
-                elif isinstance(piece, Exception):
-                    raise piece
-                else:
-                    yield piece
-        finally:
-            self.closed += 1
-
-
-def add(a: int, b: int) -> int:
-    """The sum."""
-    return a + b
-
-
-def run(model: Scripted, *tools: Callable[..., Any], input: Any = "Go", **policy: Any) -> RunOutput:
-    return AgentRuntime(model, tools, RuntimePolicy(**policy)).run_sync(input)
-
-
-def listen(runtime: AgentRuntime, input: Any = "Go", session: str | None = None) -> list[AgentEvent]:
-    async def main() -> list[AgentEvent]:
-        return [event async for event in runtime.run_stream(input, session)]
-
-    return asyncio.run(main())
-
-
-def codes(output: RunOutput) -> list[str]:
-    return [problem.code for problem in output.problems]
-
+from ..wire import DONE, anthropic, call, delta, finish
+from .scripted import Scripted, add, called, codes, listen, run, said, tool_use
 
 # ---- What goes well.
 
@@ -218,14 +147,6 @@ def test_errors_of_tools_go_to_the_model() -> None:
 
 
 # ---- What goes wrong.
-
-
-def tool_use(at: int, id: str, json: str) -> list[bytes]:
-    block = {"type": "tool_use", "id": id, "name": "add", "input": {}}
-    return [
-        anthropic("content_block_start", index=at, content_block=block),
-        anthropic("content_block_delta", index=at, delta={"type": "input_json_delta", "partial_json": json}),
-    ]
 
 
 def test_a_cut_answer_is_kept_its_whole_calls_run_and_the_model_goes_on(caplog: pytest.LogCaptureFixture) -> None:
@@ -435,348 +356,7 @@ def test_a_model_that_is_too_slow() -> None:
     assert codes(output)[0] == "model_timeout"
 
 
-# ---- Cancelling.
-
-
-def cancelled_at(kind: type, runtime: AgentRuntime, session: str | None = None) -> RunOutput:
-    async def main() -> RunOutput:
-        async for event in runtime.run_stream("Go", session):
-            if isinstance(event, kind):
-                runtime.cancel(session)
-            if isinstance(event, RunFinished):
-                return event.output
-        raise AssertionError("a run ends in its output")
-
-    return asyncio.run(asyncio.wait_for(main(), 10))
-
-
-def test_cancelling_closes_the_stream_and_keeps_what_came() -> None:
-    model, sessions = Scripted([delta(content="Hel"), 60.0], said("Yes")), MemorySessions()
-    runtime = AgentRuntime(model, sessions=sessions)
-    output = cancelled_at(TextDelta, runtime, "s")
-    assert (output.state, output.text, model.closed) == (State.CANCELLED, "Hel", 1)
-    assert [turn.response.text for turn in sessions.load("s")] == ["Hel"]
-    assert runtime.run_sync("And?", "s").text == "Yes"
-    assert [type(message) for message in model.asked[1]] == [UserMessage, AssistantMessage, UserMessage]
-
-
-def test_cancelling_among_tools() -> None:
-    stopped = []
-
-    async def slow() -> None:
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            stopped.append(True)
-            raise
-
-    model = Scripted(called(("c1", "slow", "{}"), ("c2", "add", '{"a": 1, "b": 1}'), ("c3", "slow", "{}")), said("Yes"))
-    sessions = MemorySessions()
-    runtime = AgentRuntime(model, [slow, add], RuntimePolicy(max_parallel_tools=2), sessions)
-    output = cancelled_at(ToolFinished, runtime, "s")
-    assert output.state is State.CANCELLED
-    assert [one.state for one in output.executions][:2] == ["interrupted", "done"]
-    assert stopped
-    (turn,) = sessions.load("s")
-    assert turn.closed
-    assert {one.content for one in turn.executions} <= {INTERRUPTED, "2", CANCELLED}
-    assert len(turn.executions) == 3
-    assert runtime.run_sync(None, "s").text == "Yes"
-
-
 @pytest.mark.parametrize("policy", ["max_iterations", "max_parallel_tools", "max_same_calls"])
 def test_bounds_that_allow_nothing_are_refused(policy: str) -> None:
     with pytest.raises(ValueError, match=policy):
         msgspec.structs.replace(RuntimePolicy(), **{policy: 0})
-
-
-def test_each_tool_that_started_is_told_to_have_ended() -> None:
-    """Those of a cancelled run too, and those that never started."""
-
-    async def slow() -> None:
-        await asyncio.sleep(60)
-
-    runtime = AgentRuntime(
-        Scripted(called(("c1", "add", '{"a": 1, "b": 1}'), ("c2", "slow", "{}"), ("c3", "add", '{"a": 2, "b": 1}'))),
-        [slow, add],
-        RuntimePolicy(max_parallel_tools=1),
-    )
-
-    async def main() -> tuple[list[str], list[tuple[str, str]]]:
-        began: list[str] = []
-        ended: list[tuple[str, str]] = []
-        async for event in runtime.run_stream("Go"):
-            if isinstance(event, ToolStarted):
-                began.append(event.call.id)
-                if event.call.id == "c2":
-                    runtime.cancel()
-            elif isinstance(event, ToolFinished):
-                ended.append((event.execution.call_id, event.execution.state))
-        return began, ended
-
-    began, ended = asyncio.run(main())
-    assert began == ["c1", "c2"]
-    assert ended == [("c1", "done"), ("c2", "interrupted"), ("c3", "refused")]
-
-
-def test_a_run_whose_loop_is_gone_hinders_no_other() -> None:
-    runtime = AgentRuntime(Scripted([60.0], [60.0]))
-    lost = asyncio.new_event_loop()
-    task = lost.create_task(runtime.run("Go"))
-    lost.run_until_complete(asyncio.sleep(0.01))
-    lost.close()
-
-    async def main() -> RunOutput:
-        running = asyncio.create_task(runtime.run("Go"))
-        await asyncio.sleep(0.01)
-        runtime.cancel()
-        return await running
-
-    assert asyncio.run(main()).state is State.CANCELLED
-    task._log_destroy_pending = False  # type: ignore[attr-defined]  # no part of its type; it is no news here
-    task.get_coro().close()
-
-
-def test_cancelling_a_run_that_waits_for_its_session() -> None:
-    sessions = MemorySessions()
-    release = sessions.take("s")
-    assert release is not None
-    runtime = AgentRuntime(Scripted(), sessions=sessions)
-
-    async def main() -> RunOutput:
-        waiting = asyncio.create_task(runtime.run("Go", "s"))
-        await asyncio.sleep(0)
-        runtime.cancel("s")
-        return await asyncio.wait_for(waiting, 5)
-
-    output = asyncio.run(main())
-    assert (output.state, output.iterations, output.messages) == (State.CANCELLED, 0, (UserMessage("Go"),))
-    release()
-
-
-class SlowSessions(MemorySessions):
-    """Each commit takes a while; what was committed, and whether the session was still taken."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.log: list[tuple[str, bool]] = []
-        self.reached = threading.Event()
-        self.go_on = threading.Event()
-
-    def save_execution(self, session_id: str, number: int, execution: ToolExecution) -> None:
-        self.reached.set()
-        self.go_on.wait(10)
-        super().save_execution(session_id, number, execution)
-        self.log.append((execution.state, self.take(session_id) is None))
-
-
-@pytest.mark.parametrize("how", ["cancel", "leave"])
-def test_no_commit_comes_late(how: str) -> None:
-    """Whoever stops a run in the middle of a commit waits for it: it stands before whatever comes after, and is the run's."""
-    sessions = SlowSessions()
-    runtime = AgentRuntime(Scripted(called(("c1", "add", '{"a": 1, "b": 2}'))), [add], sessions=sessions)
-
-    async def main() -> None:
-        task = asyncio.create_task(runtime.run("Go", "s"))
-        await asyncio.to_thread(sessions.reached.wait, 10)
-        for _ in range(2):  # being stopped twice is no different
-            runtime.cancel() if how == "cancel" else task.cancel()
-            await asyncio.sleep(0.02)
-        assert not task.done()
-        sessions.go_on.set()
-        await asyncio.gather(task, return_exceptions=True)
-        assert task.cancelled() == (how == "leave")
-
-    asyncio.run(main())
-    assert sessions.log == [("started", True)]
-    (turn,) = sessions.load("s")
-    assert [one.state for one in turn.executions] == ["refused" if how == "cancel" else "started"]  # it did not run
-    assert turn.closed == (how == "cancel")
-
-
-def test_a_result_that_is_there_when_a_run_is_cancelled_stays() -> None:
-    runtime: AgentRuntime
-
-    class CancelledMeanwhile(MemorySessions):
-        def save_execution(self, session_id: str, number: int, execution: ToolExecution) -> None:
-            if execution.state == "done":
-                runtime.cancel()
-                time.sleep(0.05)
-            super().save_execution(session_id, number, execution)
-
-    sessions = CancelledMeanwhile()
-    runtime = AgentRuntime(Scripted(called(("c1", "add", '{"a": 1, "b": 2}'))), [add], sessions=sessions)
-    output = runtime.run_sync("Go", "s")
-    assert output.state is State.CANCELLED
-    assert [(one.state, one.content) for one in output.executions] == [("done", "3")]
-    assert sessions.load("s")[0].executions == output.executions
-
-
-def test_calls_that_were_cancelled_never_run(tmp_path: Path) -> None:
-    """Also where the process dies right after: a turn is closed with all that it has, at once."""
-
-    class Dies(SqliteSessions):
-        dead = False
-
-        def save_turn(self, session_id: str, turn: SavedTurn) -> None:
-            super().save_turn(session_id, turn)
-            self.dead = turn.closed
-
-        def save_execution(self, session_id: str, number: int, execution: ToolExecution) -> None:
-            assert not self.dead
-
-    call = [*tool_use(0, "c1", '{"a": 1, "b": 2}'), anthropic("content_block_stop", index=0), 60.0]
-    sessions = Dies(tmp_path / "sessions")
-    runtime = AgentRuntime(Scripted(call, wire="anthropic-messages"), [add], sessions=sessions)
-    assert cancelled_at(ToolCallEnd, runtime, "s").state is State.CANCELLED
-    (turn,) = sessions.load("s")
-    assert turn.closed
-    assert [(one.call_id, one.state) for one in turn.executions] == [("c1", "refused")]
-    sessions.close()
-
-
-def test_cancelling_from_another_thread_before_anything_came() -> None:
-    model, sessions = Scripted([60.0]), MemorySessions()
-    runtime = AgentRuntime(model, sessions=sessions)
-    timer = threading.Timer(0.1, runtime.cancel)
-    timer.start()
-    output = runtime.run_sync("Go", "s")
-    timer.join()
-    assert (output.state, output.text) == (State.CANCELLED, "")
-    assert sessions.load("s") == []
-
-
-def test_leaving_the_stream_of_a_run_stops_it() -> None:
-    model = Scripted([delta(content="Hel"), 60.0])
-
-    async def main() -> None:
-        events = AgentRuntime(model).run_stream("Go")
-        async for event in events:
-            if isinstance(event, TextDelta):
-                break
-        await events.aclose()  # type: ignore[attr-defined]  # an async generator, as `aclosing` takes it
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-
-    asyncio.run(main())
-    assert model.closed == 1
-
-
-# ---- Sessions.
-
-
-def test_a_session_goes_on(tmp_path: Path) -> None:
-    model = Scripted(called(("c1", "add", '{"a": 1, "b": 2}')), said("3"), said("Yes"))
-    sessions = SqliteSessions(tmp_path / "s")
-    AgentRuntime(model, [add], sessions=sessions).run_sync("Go", "a")
-    output = AgentRuntime(model, [add], sessions=sessions).run_sync("And?", "a")
-    assert [type(message).__name__[:4] for message in model.asked[2]] == ["User", "Assi", "Tool", "Assi", "User"]
-    assert len(output.messages) == 6
-    assert not output.executions
-    sessions.close()
-
-
-def test_a_turn_that_was_stopped_among_its_tools_is_ended(tmp_path: Path) -> None:
-    """What has ended does not run again, what had started is interrupted, what had not runs."""
-    ran = []
-
-    @tool
-    def note(x: int) -> str:
-        ran.append(x)
-        return f"ran {x}"
-
-    sessions = SqliteSessions(tmp_path / "s")
-    model = Scripted(called(*[(f"c{at}", "note", f'{{"x": {at}}}') for at in range(3)]))
-    response = asyncio.run(model.stream([UserMessage("Go")]).finalize())
-    sessions.save_turn("a", SavedTurn(1, (UserMessage("Go"),), response))
-    sessions.save_execution("a", 1, ToolExecution("c0", "note", "done", "ran 0"))
-    sessions.save_execution("a", 1, ToolExecution("c1", "note"))
-    model = Scripted(said("ok"))
-    output = AgentRuntime(model, [note], sessions=sessions).run_sync("And?", "a")
-    assert ran == [2]
-    assert [one.state for one in output.executions] == ["done", "interrupted", "done"]
-    assert [str(message.content) for message in model.asked[0] if not isinstance(message, AssistantMessage)] == [
-        "Go",
-        "ran 0",
-        INTERRUPTED,
-        "ran 2",
-        "And?",
-    ]
-    assert [turn.closed for turn in sessions.load("a")] == [True, True]
-    assert [one.state for one in sessions.load("a")[0].executions] == ["done", "interrupted", "done"]
-    sessions.close()
-
-
-def test_runs_of_one_session_wait_for_one_another() -> None:
-    model, sessions = Scripted([0.1, *said("1")], said("2")), MemorySessions()
-    runtime = AgentRuntime(model, sessions=sessions)
-
-    async def main() -> list[RunOutput]:
-        return list(await asyncio.gather(runtime.run("first", "s"), runtime.run("second", "s")))
-
-    first, second = asyncio.run(main())
-    assert (first.text, second.text) == ("1", "2")
-    assert [len(asked) for asked in model.asked] == [1, 3]
-
-
-def test_a_session_that_cannot_be_saved() -> None:
-    class Full(MemorySessions):
-        def save_turn(self, session_id: str, turn: SavedTurn) -> None:
-            raise OSError("the disk is full")
-
-    class FullForTools(MemorySessions):
-        def save_execution(self, session_id: str, number: int, execution: ToolExecution) -> None:
-            raise OSError("the disk is full")
-
-    calls = called(("c1", "add", "{}"), ("c2", "add", "{}"))
-    output = AgentRuntime(Scripted(calls), [add], sessions=FullForTools()).run_sync("Go", "s")
-    assert output.state is State.FAILED
-    assert [(one.call_id, one.state) for one in output.executions] == [("c1", "refused"), ("c2", "refused")]
-    to_request(output.messages, "openai-chat", model="m")  # which wants a result for each call
-    for answer in (said("Hi"), called(("c1", "add", "{}"))):
-        output = AgentRuntime(Scripted(answer), [add], sessions=Full()).run_sync("Go", "s")
-        assert (output.state, codes(output)) == (State.FAILED, ["session_not_saved"])
-        assert output.message.content
-        assert output.message in output.messages
-
-
-class Quits(BaseException):
-    """No Exception, so that nobody takes it for one."""
-
-
-def test_what_ends_a_run_by_force_ends_its_events_too() -> None:
-    class Raises(MemorySessions):
-        def save_turn(self, session_id: str, turn: SavedTurn) -> None:
-            raise Quits
-
-    with pytest.raises(Quits):
-        listen(AgentRuntime(Scripted(said("Hi")), sessions=Raises()), session="s")
-
-
-def test_a_source_that_was_cancelled_by_others_is_a_cut_answer() -> None:
-    """Nobody cancelled the run: its model gave up."""
-
-    class GivesUp(Scripted):
-        async def _pieces(self, pieces: list[Any]) -> AsyncIterator[bytes]:
-            async for piece in super()._pieces(pieces):
-                yield piece
-            if not self._answers:
-                return
-            raise asyncio.CancelledError
-
-    output = run(GivesUp([delta(content="Hello ")], said("world")))
-    assert (output.state, output.text, codes(output)) == (State.COMPLETED, "Hello world", ["Truncated"])
-    events = listen(AgentRuntime(GivesUp([delta(content="Hello ")], said("world"))))
-    assert isinstance(events[-1], RunFinished)
-
-
-def test_wrong_use() -> None:
-    with pytest.raises(ValueError, match="needs sessions"):
-        AgentRuntime(Scripted()).run_sync("Go", "s")
-    with pytest.raises(ValueError, match="nothing to go on with"):
-        AgentRuntime(Scripted(), sessions=MemorySessions()).run_sync(None, "s")
-
-    async def main() -> None:
-        with pytest.raises(ValueError, match="nothing to go on with"):
-            await anext(AgentRuntime(Scripted()).run_stream())
-
-    asyncio.run(main())
