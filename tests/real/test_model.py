@@ -271,11 +271,12 @@ class TestBounds:
         assert isinstance(response.gravest_error, Truncated)
         assert "longer than 0.3 seconds" in response.gravest_error.message
 
-    def test_total_holds_for_waits(self, script: Script, url: str) -> None:
+    def test_what_failed_is_told_at_once_where_no_wait_fits_into_the_total(self, script: Script, url: str) -> None:
         script.refusals = [(503, {"retry-after": "30"}, b"")]
-        (error,) = answer(chat_model(url, timeouts=Timeouts(total=0.2))).errors
-        assert isinstance(error, Truncated)
-        assert "longer than 0.2 seconds" in error.message
+        (error,) = answer(chat_model(url, timeouts=Timeouts(total=5))).errors
+        assert isinstance(error, ProviderError)
+        assert error.raw["http_status"] == 503
+        assert len(script.seen) == 1
 
     def test_leaving_closes_the_connection(self, script: Script, url: str) -> None:
         async def read() -> AccumulatedResponse:

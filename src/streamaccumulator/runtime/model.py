@@ -251,7 +251,7 @@ class _Answer:
             number += 1
 
     def _wait_after(self, failure: Exception, number: int) -> float | None:
-        """How long to wait before the next request; None: there is none."""
+        """How long to wait before the next request; None: there is none, or none within the total."""
         if self._has_begun():
             return None
         import httpx2  # an extra, which the model has seen to be there
@@ -260,7 +260,9 @@ class _Answer:
             return None
         if isinstance(failure, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol):  # nothing can be sent so, ever
             return None
-        return self._model._retries.wait(number, getattr(failure, "retry_after", None))
+        wait = self._model._retries.wait(number, getattr(failure, "retry_after", None))
+        over = wait is not None and self._deadline is not None and asyncio.get_running_loop().time() + wait >= self._deadline
+        return None if over else wait
 
     async def _sent(self, stack: AsyncExitStack) -> "httpx2.Response":
         """The reply to one request. Raises _Refused if it is an error."""
