@@ -200,8 +200,8 @@ class StreamAccumulator(Building):
         return self._deaf
 
     def _extends(self, deltas: ev.Deltas) -> bool:
-        """Merge deltas of the part that was written last, as their handler would one by one. False, with nothing done, if any of
-        them is to be looked at.
+        """Merge deltas of the part that was written last, as their handler would one by one: far from every limit they are one.
+        False, with nothing done, if any of them is to be looked at.
         """
         part, texts = self._current, deltas.texts
         if type(deltas.to) is list:
@@ -212,21 +212,23 @@ class StreamAccumulator(Building):
             alike = part.number == deltas.to and deltas.kind is ev.TextDelta and part.repeats < 0
         else:
             alike = type(part) is ReasoningBuilder and part.number == deltas.to and deltas.kind is ev.ReasoningDelta
-        if not alike or part is None or self._deaf or "" in texts or max(map(len, texts)) >= WIDE:
+        if not alike or part is None or self._deaf or not all(texts):
             return False
-        run, at = part.run, 0
-        while at < len(texts) and not self._deaf:
-            taken = RUN - len(run)
-            run += texts[at : at + taken]
-            at += taken
-            if len(run) >= RUN:
-                self._fold(part)
+        text = "".join(texts)
+        most = _UNFOLDED + 4 * len(text)
+        if self._bytes + most > self._limits.message_bytes or (
+            type(part) is CallBuilder and part.size + most > self._limits.arguments_bytes
+        ):
+            return False
+        part.run.append(text)
+        if len(part.run) >= RUN or len(text) >= WIDE:
+            self._fold(part)
         return True
 
     def _extend_in_turns(self, ids: list[str], texts: Sequence[str]) -> bool:
         """The same for the arguments of several calls, far from every limit, so that the order among them says nothing."""
         size = sum(map(len, texts))
-        if self._deaf or "" in texts or (size >= WIDE and max(map(len, texts)) >= WIDE):
+        if self._deaf or not all(texts) or (size >= WIDE and max(map(len, texts)) >= WIDE):
             return False
         calls, distinct, most = self._calls, set(ids), _UNFOLDED + 4 * size
         if self._bytes + most * len(distinct) > self._limits.message_bytes:

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamaccumulator.framing.columns import Found
 from streamaccumulator.framing.moulds import Blank, Mould
 from streamaccumulator.framing.sse import SSEFramer
 
@@ -17,8 +19,11 @@ ORDERS = {
     "padding first": b'{"pad":"ab","delta":"text","n":7}',
     "text alone": b'{"type":"t","delta":"text"}',
     "text and count": b'{"delta":"text","count":3,"n":7}',
+    "serial first": b'{"type":"t","s":5,"delta":"text","pad":"ab","end":1}',
+    "serial last": b'{"type":"t","delta":"text","pad":"ab","s":5}',
+    "serial between": b'{"type":"t","delta":"text","s":5,"pad":"ab"}',
 }
-KINDS: dict[bytes, Any] = {b'"text"': "text", b"7": "number", b'"ab"': "padding", b"3": "count"}
+KINDS: dict[bytes, Any] = {b'"text"': "text", b"7": "number", b'"ab"': "padding", b"3": "count", b"5": "serial"}
 
 
 def mould(document: bytes) -> Mould:
@@ -29,16 +34,25 @@ def mould(document: bytes) -> Mould:
     return made
 
 
+def run(made: Mould, frames: bytes) -> tuple[Found, int] | None:
+    return made.run(frames, 0, len(frames))
+
+
 def frame(document: bytes, text: str = "text", number: str = "7", pad: str = "ab", count: str = "3") -> bytes:
     filled = document.replace(b":7", f":{number}".encode()).replace(b":3", f":{count}".encode())
+    filled = filled.replace(b":5", f":{number}".encode())
     return LEAD + filled.replace(b'"text"', f'"{text}"'.encode()).replace(b'"ab"', f'"{pad}"'.encode()) + b"\n\n"
 
 
 @pytest.mark.parametrize("document", ORDERS.values(), ids=ORDERS)
 def test_frames_of_any_order_are_cut_apart(document: bytes) -> None:
     frames = [frame(document, f"w{at}", str(at), "x" * (at % 3)) for at in range(8, 13)]
-    numbers = tuple(range(8, 13)) if b"7" in document else None
-    assert mould(document).run(b"".join(frames)) == (((*[f"w{at}" for at in range(8, 13)],), numbers), len(b"".join(frames)))
+    numbers = range(8, 13) if b":5" in document else tuple(range(8, 13)) if b"7" in document else None
+    texts = tuple(f"w{at}" for at in range(8, 13))
+    assert run(mould(document), b"".join(frames)) == (
+        Found(texts, numbers, [text.encode() for text in texts]),
+        len(b"".join(frames)),
+    )
 
 
 @pytest.mark.parametrize("document", ORDERS.values(), ids=ORDERS)
@@ -52,10 +66,37 @@ def test_frames_of_any_order_are_cut_apart(document: bytes) -> None:
     ],
 )
 def test_what_follows_is_left(document: bytes, other: bytes) -> None:
-    alike = frame(document, "a") + frame(document, "b", "8")
-    found = mould(document).run(alike + other)
+    alike = frame(document, "a", "7") + frame(document, "b", "8")
+    found = run(mould(document), alike + other)
     assert found is not None
-    assert (found[0][0], found[1]) == (("a", "b"), len(alike))
+    assert (found[0].texts, found[1]) == (("a", "b"), len(alike))
+
+
+@pytest.mark.parametrize("document", [document for document in ORDERS.values() if b":5" in document])
+@pytest.mark.parametrize(
+    ("numbers", "whole"),
+    [
+        ("7", True),
+        ("0 1 2", True),
+        ("8 9 10 11", True),
+        ("998 999 1000", True),
+        ("7 7", False),
+        ("7 9", False),
+        ("8 7", False),
+        ("7 8 8", False),
+        ("07 8", False),
+        ("7 08", False),
+        ("00", False),
+        ("9 1", False),
+        ("7" * 5000, False),
+    ],
+)
+def test_serial_numbers_are_each_one_more(document: bytes, numbers: str, whole: bool) -> None:
+    frames = b"".join([frame(document, "a", number) for number in numbers.split()])
+    found = run(mould(document), frames)
+    assert (found is not None and found[1] == len(frames)) is whole
+    if found is not None and found[0].numbers is not None:
+        assert [str(number) for number in found[0].numbers] == numbers.split()[: len(found[0].texts)]
 
 
 DOCUMENT = ORDERS["number first"]
@@ -84,11 +125,11 @@ DOCUMENT = ORDERS["number first"]
 )
 def test_what_is_odd_ends_it_or_undoes_it(odd: bytes) -> None:
     made = mould(DOCUMENT)
-    assert made.run(odd) is None
+    assert run(made, odd) is None
     before, after = frame(DOCUMENT, "a"), frame(DOCUMENT, "b")
-    assert made.run(odd + after) is None
-    found = made.run(before + odd + after)
-    assert found is None or (found[0][0], found[1]) == (("a",), len(before))
+    assert run(made, odd + after) is None
+    found = run(made, before + odd + after)
+    assert found is None or (found[0].texts, found[1]) == (("a",), len(before))
 
 
 PIECES = st.lists(
@@ -101,10 +142,11 @@ PIECES = st.lists(
 def test_each_frame_says_what_it_says_alone(document: bytes, drawn: list[tuple[list[str], int, list[str]]]) -> None:
     made = mould(document)
     frames = [frame(document, "".join(text), str(number), "".join(pad)) for text, number, pad in drawn]
-    found = made.run(b"".join(frames))
+    found = run(made, b"".join(frames))
     if found is None:
         return
-    (texts, numbers), size = found
+    (texts, numbers, utf8), size = msgspec.structs.astuple(found[0]), found[1]
+    assert list(utf8) in ([], [text.encode() for text in texts])
     assert b"".join(frames)[size - 2 : size] == b"\n\n"
     whole = b"".join(frames)[:size].split(LEAD)[1:]
     assert len(whole) == len(texts)
@@ -130,7 +172,7 @@ def test_a_framer_tells_the_rest_as_frames_with_their_places() -> None:
     framer.expect(mould(DOCUMENT))
     framer.feed(b"".join(frames))
     (found, newest), *rest = told
-    assert found == (("a", "b"), (7, 7))
+    assert found == Found(("a", "b"), (7, 7), [b"a", b"b"])
     assert newest.strip() == frames[1][len(LEAD) :].strip()
     assert rest == [
         (frames[2][len(LEAD) : -2], "e", len(frames[0] + frames[1])),

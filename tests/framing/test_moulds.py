@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamaccumulator.framing.columns import Found
 from streamaccumulator.framing.moulds import Blank, Mould
 
 DOCUMENT = b'{"id":"x","n":7,"delta":"text","pad":"ab","end":1}'
@@ -42,9 +43,9 @@ def one(made: Mould, whole: bytes) -> Any:
 
 def test_the_values_of_frames_that_are_alike() -> None:
     assert one(ALL, document(8, '"a\\"\\u00e9"', '"c"')) == (8, 'a"é', "c")
-    assert many(ALL, document(), document(9, '"\\n"', '""')) == (("text", "\n"), (7, 9))
+    assert many(ALL, document(), document(9, '"\\n"', '""')) == Found(("text", "\n"), (7, 9), ())
     assert one(mould(TEXT), DOCUMENT) == ("text",)
-    assert many(mould(TEXT), DOCUMENT, DOCUMENT) == (("text", "text"), None)
+    assert many(mould(TEXT), DOCUMENT, DOCUMENT) == Found(("text", "text"), None, [b"text", b"text"])
 
 
 @pytest.mark.parametrize(
@@ -128,4 +129,4 @@ def test_what_is_read_is_what_a_json_decoder_reads(pieces: list[tuple[list[str],
             assert list(read) == ["id", "n", "delta", "pad", "end"]
     found = many(ALL, *documents) if not any(b"\n" in whole for whole in documents) else None
     if found is not None:
-        assert found == (tuple(row[1] for row in rows), tuple(row[0] for row in rows))
+        assert (found.texts, found.numbers) == (tuple(row[1] for row in rows), tuple(row[0] for row in rows))

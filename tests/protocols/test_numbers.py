@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamaccumulator import ChatStreamEvent, Notice, TextDelta
+from streamaccumulator.framing.columns import Found
 from streamaccumulator.protocols.openai_responses import numbers as module
 from streamaccumulator.protocols.openai_responses.numbers import Numbers
 from streamaccumulator.protocols.plain import growing
@@ -57,20 +58,20 @@ def test_one_by_one_they_are_told_as_a_table_tells(events: list[tuple[int, str]]
             assert (numbers.newest, numbers.count) == (table.newest, len(table.seen))
 
 
-@given(EVENTS, st.lists(st.tuples(st.integers(1, 4), st.booleans(), st.integers(0, 3)), max_size=6))
-def test_those_of_runs_are_remembered_as_the_others(events: list[tuple[int, str]], runs: list[tuple[int, bool, int]]) -> None:
+@given(EVENTS, st.lists(st.tuples(st.integers(1, 4), st.booleans(), st.integers(0, 3), st.booleans()), max_size=6))
+def test_those_of_runs_are_remembered_as_the_others(events: list[tuple[int, str]], runs: list[tuple[int, bool, int, bool]]) -> None:
     short, long = Numbers(), Numbers()
     check = crc32(KIND.encode())
     for number, text in events:
         if not short.ignored:
             short.is_news(number, crc32(text.encode(), check), print)
             long.is_news(number, crc32(text.encode(), check), print)
-    for size, at_once, off in runs:
+    for size, at_once, off, utf8 in runs:
         growth = short.growth(KIND, Sent(), growing(TextDelta, None))
         first = short.newest + 1 + off
         texts, which = ["x"] * size, range(first, first + size)
         if at_once:
-            taken = growth.many(texts, which) is not None
+            taken = growth.many(Found(texts, which, [b"x"] * size if utf8 else [])) is not None
         else:
             taken = None not in [growth.one(text, number) for text, number in zip(texts, which, strict=True)]
         assert taken is (short.ignored or (off == 0 and long.count > 0))
@@ -83,8 +84,8 @@ def test_too_many_are_not_remembered() -> None:
     numbers = Numbers()
     growth = numbers.growth(KIND, Sent(), growing(TextDelta, None))
     assert numbers.is_news(0, 5, print)
-    assert growth.many(["x"] * (module.MOST - 2), range(1, module.MOST - 1)) is not None
-    assert growth.many(["x"] * 2, range(module.MOST - 1, module.MOST + 1)) is None
+    assert growth.many(Found(["x"] * (module.MOST - 2), range(1, module.MOST - 1), ())) is not None
+    assert growth.many(Found(["x"] * 2, range(module.MOST - 1, module.MOST + 1), ())) is None
     assert growth.one("x", module.MOST - 1) is not None
     assert growth.one("x", module.MOST) is None
     assert numbers.is_news(module.MOST, 5, print)

@@ -3,7 +3,8 @@
 They are cut by the sizes of what is known around the blanks, without a look at it. Then they are put together again, out of the
 bytes that are known and the columns, and have to be what came: however they were cut, it is right or nothing. The values of a
 column are read at once, with line ends between them, which no string can hold, so that no value is taken for two, and no two for
-one. Only `moulds` uses this.
+one. Serial numbers are not even read: they are written, from the first on, and have to be what came like all the rest. Only
+`moulds` uses this.
 """
 
 import re
@@ -14,83 +15,117 @@ from typing import Literal
 
 import msgspec
 
-Kind = Literal["text", "number", "padding", "count"]
-Found = tuple[Sequence[str], Sequence[int] | None]
-"""What stood in the blanks of one frame or of several: the texts, and the numbers of a mould that has one."""
+Kind = Literal["text", "number", "serial", "padding", "count"]
+
+
+class Found(msgspec.Struct, frozen=True, gc=False):
+    """What stood in the blanks of several documents."""
+
+    texts: Sequence[str]
+    numbers: Sequence[int] | None
+    """Of a mould that has a number; of serial ones a range."""
+    utf8: Sequence[bytes]
+    """The texts as UTF-8, where they came so; else nothing."""
+
 
 _FEW = 4
 """Bytes of the begin of a document by which the next one is found, where one was none."""
 _VALUES: dict[Kind, bytes] = {
     "text": rb'([^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+)',
     "padding": rb"([a-zA-Z0-9]*+)",
-    "number": rb"([0-9]++)",
-    "count": rb"([0-9]++)",
+    "number": rb"([0-9]{1,15}+)",
+    "serial": rb"[0-9]{1,15}+",
+    "count": rb"([0-9]{1,15}+)",
 }
 """What a blank may hold so that it is cut out here. None holds a line end, and each document is looked for at one: so the search is
 linear, whatever came."""
 _strings = msgspec.json.Decoder(tuple[str, ...]).decode
 _integers = msgspec.json.Decoder(tuple[int, ...]).decode
+_write = msgspec.json.Encoder().encode
 
 
 class Columns:
     """Of documents with `known` bytes around and between blanks of these kinds, each ended by line ends."""
 
-    __slots__ = ("_begin", "_end", "_kinds", "_line_ends", "_pattern", "_row")
+    __slots__ = ("_begin", "_end", "_kinds", "_known", "_line_ends", "_pattern", "_row", "_serial")
 
     def __init__(self, known: list[bytes], kinds: list[Kind], line_ends: bytes) -> None:
         self._kinds, self._line_ends, self._begin, self._end = kinds, line_ends, known[0], known[-1] + line_ends
-        known = [line_ends + known[0], *known[1:]]  # those that end the one before
+        self._known = known = [line_ends + known[0], *known[1:]]  # those that end the one before
         for at, kind in enumerate(kinds):
             if kind in ("text", "padding"):
                 known[at] += b'"'
                 known[at + 1] = b'"' + known[at + 1]
-        self._row = [piece for one in known for piece in (one, b"")][:-1]
-        self._pattern = _pattern(known[0][: len(line_ends) + _FEW], tuple(kinds), tuple(map(len, known)))
+        self._row = [piece for one in (*known[1:-1], known[-1] + known[0]) for piece in (b"", one)]
+        begin, sizes = self._known[0][: len(line_ends) + _FEW], tuple(map(len, known))
+        self._pattern = _pattern(begin, tuple(kinds), sizes)
+        self._serial: tuple[int, re.Pattern[bytes]] | None = None  # where a serial number stands, and what finds the first
+        if "serial" in kinds:
+            at = kinds.index("serial")
+            self._serial = at, _pattern(begin, (*kinds[:at], "number"), (*sizes[: at + 1], 0))
 
-    def of(self, documents: bytes) -> tuple[Found, int] | None:
-        """The texts and the numbers in the first of many documents, and the bytes of those; None if there is none, or one that is
-        not quite what it seems to be."""
-        if not documents.startswith(self._begin):
+    def of(self, data: bytes, at: int, end: int) -> tuple[Found, int] | None:
+        """What stands in the first of many documents, from one offset to another, and the bytes of those; None if there is none, or
+        one that is not quite what it seems to be."""
+        if not data.startswith(self._begin, at):
             return None
-        last = documents.find(self._end, documents.rfind(self._begin)) + len(self._end)  # what follows is none
-        came = b"".join((self._line_ends, memoryview(documents)[: last - len(self._line_ends)]))
-        pieces = self._pattern.split(came)
-        step = len(self._kinds) + 1
-        between = pieces[::step]  # empty, as long as one document stands right behind the other
-        many = next(compress(count(), between), len(between) - 1)
-        columns = [pieces[at : many * step : step] for at in range(1, step)]
-        parts = self._row * many
-        for at, column in enumerate(columns):
-            parts[2 * at + 1 :: len(self._row)] = column
+        last = data.find(self._end, data.rfind(self._begin, at, end), end) + len(self._end)  # what follows is none
+        came = b"".join((self._line_ends, memoryview(data)[at : last - len(self._line_ends)]))
+        cut = self._cut(came)
+        if cut is None:
+            return None
+        columns, numbers = cut
+        parts = [self._known[0], *self._row * len(columns[0])]
+        for place, column in enumerate(columns):
+            parts[2 * place + 1 :: len(self._row)] = column
+        parts[-1] = self._known[-1]
         together = b"".join(parts)
         size = len(together)
-        if not (many and came.startswith(together) and documents.startswith(self._line_ends, size - len(self._line_ends))):
+        if not (came.startswith(together) and data.startswith(self._line_ends, at + size - len(self._line_ends))):
             return None
-        found = self._read(columns)
+        found = self._read(columns, numbers)
         return None if found is None else (found, size)
 
-    def _read(self, columns: list[list[bytes]]) -> Found | None:
+    def _cut(self, came: bytes) -> tuple[list[list[bytes]], range | None] | None:
+        """The columns of the first documents, as long as one stands right behind the other, and the serial numbers those should
+        have. None if there is no document."""
+        pieces = self._pattern.split(came)
+        step = self._pattern.groups + 1
+        between = pieces[::step]
+        many = next(compress(count(), between)) if any(between) else len(between) - 1
+        columns = [pieces[at : many * step : step] for at in range(1, step)]
+        if not many or self._serial is None:
+            return (columns, None) if many else None
+        at, to_it = self._serial
+        place = to_it.match(came)
+        first = int(place[at + 1]) if place is not None else 0
+        numbers = range(first, first + many)
+        columns.insert(at, _write(list(numbers))[1:-1].split(b","))
+        return columns, numbers
+
+    def _read(self, columns: list[list[bytes]], numbers: Sequence[int] | None) -> Found | None:
         """None if something is no value, or a text is empty."""
         texts: tuple[str, ...] = ()
-        numbers: tuple[int, ...] | None = None
+        utf8: Sequence[bytes] = ()
         many = len(columns[0])
         try:
             for kind, column in zip(self._kinds, columns, strict=True):
                 if kind == "text":
-                    texts = _strings(b'["%b"]' % b'",\n"'.join(column))
-                elif kind != "padding":
+                    joined = b'",\n"'.join(column)
+                    texts, utf8 = _strings(b'["%b"]' % joined), column if 92 not in joined else ()
+                elif kind in ("number", "count"):
                     integers = _integers(b"[%b]" % b",\n".join(column))
                     numbers = integers if kind == "number" else numbers
                     if len(integers) != many:
                         return None
         except msgspec.MsgspecError:
             return None
-        return None if len(texts) != many or "" in texts else (texts, numbers)
+        return Found(texts, numbers, utf8) if len(texts) == many and all(texts) else None
 
 
 @lru_cache(maxsize=64)
 def _pattern(begin: bytes, kinds: tuple[Kind, ...], sizes: tuple[int, ...]) -> re.Pattern[bytes]:
     """Finds the values in documents that begin so, where what is known around them has these sizes."""
     values = [*[_VALUES[kind] for kind in kinds], b""]
-    rest = [b".{%d}%b" % both for both in zip((sizes[0] - len(begin), *sizes[1:]), values, strict=True)]
+    rest = [b".{%d}+%b" % both for both in zip((sizes[0] - len(begin), *sizes[1:]), values, strict=True)]
     return re.compile(re.escape(begin) + b"".join(rest), re.DOTALL)

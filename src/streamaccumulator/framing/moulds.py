@@ -22,8 +22,8 @@ class Blank(msgspec.Struct, frozen=True, gc=False):
     start: int
     end: int
     kind: Kind
-    """A mould has one `text`, and at most one `number` that means something; `padding` is a string that means nothing, `count` a
-    number that the newest frame says for all."""
+    """A mould has one `text`, and at most one `number` that means something, or `serial` that counts the documents; `padding` is a
+    string that means nothing, `count` a number that the newest frame says for all."""
 
 
 class Mould:
@@ -49,7 +49,8 @@ class Mould:
     def __init__(self, document: bytes, blanks: list[Blank], grow: Callable[..., Any], grow_many: Callable[..., Any]) -> None:
         self.grow, self.grow_many = grow, grow_many
         self._kinds = kinds = [blank.kind for blank in blanks]
-        self.text_at, self.number_at = kinds.index("text"), kinds.index("number") if "number" in kinds else None
+        self.text_at = kinds.index("text")
+        self.number_at = next((at for at, kind in enumerate(kinds) if kind in ("number", "serial")), None)
         between = [document[one.end : other.start] for one, other in pairwise(blanks)]
         self._known = [document[: blanks[0].start], *between, document[blanks[-1].end :]]
         *reads, self._last = [_READS[kind] for kind in kinds]
@@ -90,16 +91,23 @@ class Mould:
     def many(self, lines: list[bytes]) -> Found | None:
         """The texts and the numbers of the documents of several frames; None if not all of them are of this mould."""
         frames = self._begin + (self._end + self._begin).join(lines) + self._end
-        found, size = self.run(frames) or (None, 0)
+        found, size = self.run(frames, 0, len(frames)) or (None, 0)
         return found if size == len(frames) else None
 
-    def run(self, frames: bytes) -> tuple[Found, int] | None:
-        """The same of the first of many frames, as they came, and their bytes; None if the first are not of this mould."""
+    def run(self, data: bytes, at: int, end: int) -> tuple[Found, int] | None:
+        """The same of the first of many frames from one offset to another, as they came, and their bytes; None if the first are not
+        of this mould."""
         if self._columns is None:
             self._columns = Columns([self._frame_head, *self._known[1:]], self._kinds, self._end)
-        return self._columns.of(frames)
+        return self._columns.of(data, at, end)
 
 
 _string, _integer = msgspec.json.Decoder(str).decode, msgspec.json.Decoder(int).decode
-_READS: dict[Kind, Callable[[bytes], Any]] = {"text": _string, "padding": _string, "number": _integer, "count": _integer}
+_READS: dict[Kind, Callable[[bytes], Any]] = {
+    "text": _string,
+    "padding": _string,
+    "number": _integer,
+    "serial": _integer,
+    "count": _integer,
+}
 """Each reads one value, and nothing beside it."""

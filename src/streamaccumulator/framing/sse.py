@@ -218,11 +218,11 @@ class SSEFramer(Framer):
                 self.on_frame(payload, self._name, self._offset + at)
                 self._led = False
                 return first - at
-        frames = data[at:end]
-        if taken := self._take(frames):
+        if taken := self._take(data, at, end):
             self._start = self._offset + at + taken
-            self._reach = RUN if taken == len(frames) else _FEW
+            self._reach = RUN if taken == end - at else _FEW
             return taken
+        frames = data[at:end]
         lines = frames[:-1].split(b"\n")
         step = self._lead.count(b"\n") + 2
         payloads = lines[step - 2 :: step]
@@ -235,21 +235,24 @@ class SSEFramer(Framer):
         self._start = start + self._hand_out(payloads if count == len(payloads) else payloads[:count], start)
         return self._start - start
 
-    def _take(self, frames: bytes) -> int:
+    def _take(self, data: bytes, at: int, end: int) -> int:
         """Hand out at once the first of several frames, those that are of the mould; returns their bytes."""
         mould = self._mould
-        if mould is None or self._lead != self._mould_lead or (taken := mould.run(frames)) is None:
+        if mould is None or self._lead != self._mould_lead or (taken := mould.run(data, at, end)) is None:
             return 0
         found, size = taken
-        newest = frames[frames.rfind(b"\ndata: ", 0, size) + 7 : size]
+        newest = data[max(data.rfind(b"\ndata: ", at, at + size) + 1, at) + 6 : at + size]
         return size if self.on_many(mould, found, newest, 0) else 0
 
     def _hold(self, data: bytes, at: int) -> int:
         """Put down the begin of a short frame as it is, to be read with what follows it; returns its bytes."""
         size = len(data) - at
-        if size > min(_FEW, self._limit) or not self._leads(data, at) or 10 in data[at + self._size : -1]:
+        if size > min(_FEW, self._limit):
             return 0
-        self._line += data[at:]
+        rest = data[at:]
+        if not self._lead.startswith(rest) and (not self._leads(rest) or 10 in rest[self._size : -1]):
+            return 0
+        self._line += rest
         return size
 
     def _hand_out(self, lines: list[bytes], offset: int) -> int:

@@ -9,7 +9,7 @@ The event's id is unique within the stream: the provider's own where it is non-e
 * no index: the known id, else a name is a new call, else the latest open call.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from .._json import to_bytes
 from .._values import whole
 from ..events import ChatStreamEvent, Deltas, Notice, ToolCallArgumentDelta, ToolCallEnd, ToolCallName, ToolCallStart
+from ..framing.columns import Found
 from .plain import Growth
 from .surrogates import Emit
 
@@ -84,7 +85,8 @@ class CallBook(msgspec.Struct):
             self.latest = self.at_index[index]
             return ToolCallArgumentDelta(id, text)
 
-        def many(texts: Sequence[str], indexes: Sequence[int] | None) -> Iterable[ChatStreamEvent] | None:
+        def many(found: Found) -> Iterable[ChatStreamEvent] | None:
+            texts, indexes = found.texts, found.numbers
             distinct = set(indexes or ())
             if not indexes or None in map(id_at, distinct):
                 return None
@@ -104,9 +106,9 @@ class CallBook(msgspec.Struct):
             self.latest = at
             return ToolCallArgumentDelta(id, text)
 
-        def many(texts: Sequence[str], numbers: Sequence[int] | None) -> Iterable[ChatStreamEvent]:
+        def many(found: Found) -> Iterable[ChatStreamEvent]:
             self.latest = at
-            return Deltas(ToolCallArgumentDelta, id, texts)
+            return Deltas(ToolCallArgumentDelta, id, found.texts)
 
         return Growth(one, many)
 

@@ -5,7 +5,7 @@ mould: frames that are alike are not decoded at all, but for the values that dif
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import msgspec
@@ -32,12 +32,12 @@ class Growth(msgspec.Struct, frozen=True):
     """
 
     one: Callable[[str, int | None], ChatStreamEvent | None]
-    many: Callable[[Sequence[str], Sequence[int] | None], Iterable[ChatStreamEvent] | None]
+    many: Callable[[Found], Iterable[ChatStreamEvent] | None]
 
 
 def growing(event: type[TextDelta] | type[ReasoningDelta] | type[RefusalDelta], part: int | None) -> Growth:
     """More of a text."""
-    return Growth(lambda text, number: event(text, part), lambda texts, numbers: Deltas(event, part, texts))
+    return Growth(lambda text, number: event(text, part), lambda found: Deltas(event, part, found.texts))
 
 
 class Blanks(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +46,8 @@ class Blanks(msgspec.Struct, frozen=True, kw_only=True):
     texts: tuple[str, ...]
     number: str = ""
     """What stands before the number that is read (a regular expression)."""
+    serial: str = ""
+    """The same of a number that counts the payloads."""
     padding: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
 
@@ -53,8 +55,7 @@ class Blanks(msgspec.Struct, frozen=True, kw_only=True):
         """Finds them, each under the name of its kind."""
         kinds = {"text": self.texts, "padding": self.padding, "count": self.counts}
         named = {kind: "|".join(f'"{key}"' for key in keys) for kind, keys in kinds.items() if keys}
-        if self.number:
-            named["number"] = self.number
+        named |= {kind: before for kind, before in (("number", self.number), ("serial", self.serial)) if before}
         return re.compile("|".join(f"(?P<{kind}>{before})" for kind, before in named.items()).join(("(?:", ")")).encode() + _VALUE)
 
     def of(self, payload: bytes, pattern: re.Pattern[bytes]) -> list[Blank]:
@@ -113,7 +114,7 @@ class Plain:
 
     def many_more(self, mould: Mould, found: Found, newest: bytes, start: int) -> bool:
         """See OnMany."""
-        events = mould.grow_many(*found)
+        events = mould.grow_many(found)
         if events is None:
             return False
         self._newest, self._newest_from = newest, start
@@ -164,13 +165,14 @@ class Plain:
             return
         blanks = self.blanks.of(data, self._pattern)
         kinds = [blank.kind for blank in blanks]
-        if kinds.count("text") != 1 or kinds.count("number") != (number is not None) or len(kinds) > _MOST_BLANKS:
+        numbers = kinds.count("number") + kinds.count("serial")
+        if kinds.count("text") != 1 or numbers != (number is not None) or len(kinds) > _MOST_BLANKS:
             return
         try:
             said = {blank.kind: _json(data[blank.start : blank.end]) for blank in blanks}
         except msgspec.MsgspecError:  # what nobody reads may be no UTF-8
             return
-        if (said["text"], said.get("number")) == (text, number) and self._is_as_seen(data, blanks):
+        if (said["text"], said.get("number", said.get("serial"))) == (text, number) and self._is_as_seen(data, blanks):
             self._moulded = True
             self.on_mould(Mould(data, blanks, growth.one, growth.many))
 
@@ -181,7 +183,7 @@ class Plain:
         for blank in reversed(blanks):
             if blank.kind == "text":
                 probe = probe[: blank.start] + f'"{_PROBE}"'.encode() + probe[blank.end :]
-            elif blank.kind == "number":
+            elif blank.kind in ("number", "serial"):
                 number = int(data[blank.start : blank.end]) + 1
                 probe = probe[: blank.start] + str(number).encode() + probe[blank.end :]
         assert self._typed_plain is not None

@@ -3,13 +3,14 @@
 A stream that is resumed repeats numbers. Those that come again with another event say nothing, and are not looked at any more.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import repeat
 from zlib import crc32
 
 import msgspec
 
 from ...events import ChatStreamEvent, Notice
+from ...framing.columns import Found
 from ..plain import Growth
 from ..resent import Sent
 
@@ -49,15 +50,16 @@ class Numbers(msgspec.Struct):
             sent.one_more(text)
             return growth.one(text, number)
 
-        def many(texts: Sequence[str], numbers: Sequence[int] | None) -> Iterable[ChatStreamEvent] | None:
+        def many(found: Found) -> Iterable[ChatStreamEvent] | None:
+            texts, numbers = found.texts, found.numbers
             if numbers is not None and not ignored:
                 due = range(self.newest + 1, self.newest + 1 + len(texts))
-                if tuple(numbers) != tuple(due) or not 0 < len(run) + len(others) <= MOST - len(texts):
+                if numbers != due or not 0 < len(run) + len(others) <= MOST - len(texts):
                     return None
-                run.extend(map(crc32, map(str.encode, texts), repeat(check)))
+                run.extend(map(crc32, found.utf8 or map(str.encode, texts), repeat(check)))
                 self.newest = due[-1]
             sent.more(texts)
-            return growth.many(texts, numbers)
+            return growth.many(found)
 
         return Growth(one, many)
 
