@@ -200,8 +200,8 @@ class StreamAccumulator(Building):
         return self._deaf
 
     def _extends(self, deltas: ev.Deltas) -> bool:
-        """Merge deltas of the part that was written last, as their handler would one by one: far from every limit they are one.
-        False, with nothing done, if any of them is to be looked at.
+        """Merge deltas of the part that was written last, as their handler would one by one, far from every limit. False, with
+        nothing done, if any of them is to be looked at.
         """
         part, texts = self._current, deltas.texts
         if type(deltas.to) is list:
@@ -214,14 +214,14 @@ class StreamAccumulator(Building):
             alike = type(part) is ReasoningBuilder and part.number == deltas.to and deltas.kind is ev.ReasoningDelta
         if not alike or part is None or self._deaf or not all(texts):
             return False
-        text = "".join(texts)
-        most = _UNFOLDED + 4 * len(text)
+        size = len("".join(texts))
+        most = _UNFOLDED + 4 * size
         if self._bytes + most > self._limits.message_bytes or (
             type(part) is CallBuilder and part.size + most > self._limits.arguments_bytes
         ):
             return False
-        part.run.append(text)
-        if len(part.run) >= RUN or len(text) >= WIDE:
+        part.run += texts
+        if len(part.run) >= RUN or size >= WIDE:
             self._fold(part)
         return True
 
