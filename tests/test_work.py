@@ -1,5 +1,6 @@
 """Work grows with the bytes and not faster: calls and bytes are counted, as no clock of a busy machine can be trusted."""
 
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -138,3 +139,12 @@ def test_many_calls_cost_no_more_each() -> None:
 
     some(3)()
     assert calls_of(some(2000)) <= calls_of(some(200)) * MOST_TIMES
+
+
+@pytest.mark.parametrize("size", [0, 16384])
+def test_numbers_that_say_nothing_cost_nothing(size: int) -> None:
+    frames = TEXTS["openai-responses"](MANY)
+    zeros = [re.sub(rb'"sequence_number":\d+', b'"sequence_number":0', frame) for frame in frames]
+    numbered, unnumbered = read("openai-responses", frames, size), read("openai-responses", zeros, size)
+    assert numbered() == unnumbered()  # and what is compiled at the first use is not counted
+    assert calls_of(unnumbered) <= calls_of(numbered)

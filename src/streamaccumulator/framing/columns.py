@@ -94,8 +94,10 @@ class Columns:
         between = pieces[::step]
         many = next(compress(count(), between)) if any(between) else len(between) - 1
         columns = [pieces[at : many * step : step] for at in range(1, step)]
-        if not many or self._serial is None:
-            return (columns, None) if many else None
+        if not many:
+            return None
+        if self._serial is None:
+            return columns, None
         at, to_it = self._serial
         place = to_it.match(came)
         first = int(place[at + 1]) if place is not None else 0

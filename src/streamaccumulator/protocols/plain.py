@@ -164,6 +164,8 @@ class Plain:
         if len(data) > _LARGEST:
             return
         blanks = self.blanks.of(data, self._pattern)
+        if number is None:  # what counts nothing may be any number
+            blanks = [Blank(one.start, one.end, "count") if one.kind == "serial" else one for one in blanks]
         kinds = [blank.kind for blank in blanks]
         numbers = kinds.count("number") + kinds.count("serial")
         if kinds.count("text") != 1 or numbers != (number is not None) or len(kinds) > _MOST_BLANKS:

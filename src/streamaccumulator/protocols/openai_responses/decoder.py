@@ -91,7 +91,7 @@ class OpenAIResponsesDecoder(Decoder[Event]):
         super().close()
 
     def _said(self, chunk: PlainEvent) -> tuple[str | None, int | None]:
-        return chunk.delta, chunk.sequence_number
+        return chunk.delta, chunk.sequence_number if not self.state.numbers.ignored else None
 
     def _growth(self, chunk: PlainEvent) -> Growth | None:
         item = self.state.items.find(chunk.item_id, chunk.output_index)
