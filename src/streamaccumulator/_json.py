@@ -60,7 +60,7 @@ def parse_payload(data: bytes) -> tuple[Any, str]:
 
 def _opens_many(data: bytes) -> bool:
     """Whether there are more than DEEPEST brackets that open. `bytes.count` takes longer than the parser."""
-    return len(data.split(b"{", DEEPEST + 1)) + len(data.split(b"[", DEEPEST + 1)) - 2 > DEEPEST
+    return len(data) > DEEPEST and len(data.split(b"{", DEEPEST + 1)) + len(data.split(b"[", DEEPEST + 1)) - 2 > DEEPEST
 
 
 def _too_deep() -> JsonProblem:

@@ -9,7 +9,7 @@ one. Serial numbers are not even read: they are written, from the first on, and 
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import compress, count
 from typing import Literal
 
@@ -41,7 +41,12 @@ _VALUES: dict[Kind, bytes] = {
 linear, whatever came."""
 _strings = msgspec.json.Decoder(tuple[str, ...]).decode
 _integers = msgspec.json.Decoder(tuple[int, ...]).decode
+_digits = re.compile(rb"[0-9]{1,15}")
 _write = msgspec.json.Encoder().encode
+_BLOCK = 1024
+"""Numbers that are written at once."""
+_KEPT = 65536
+"""What is written of numbers below it is kept: most streams have those."""
 
 
 class Columns:
@@ -59,10 +64,7 @@ class Columns:
         self._row = [piece for one in (*known[1:-1], known[-1] + known[0]) for piece in (b"", one)]
         begin, sizes = self._known[0][: len(line_ends) + _FEW], tuple(map(len, known))
         self._pattern = _pattern(begin, tuple(kinds), sizes)
-        self._serial: tuple[int, re.Pattern[bytes]] | None = None  # where a serial number stands, and what finds the first
-        if "serial" in kinds:
-            at = kinds.index("serial")
-            self._serial = at, _pattern(begin, (*kinds[:at], "number"), (*sizes[: at + 1], 0))
+        self._serial = kinds.index("serial") if "serial" in kinds else None
 
     def of(self, data: bytes, at: int, end: int) -> tuple[Found, int] | None:
         """What stands in the first of many documents, from one offset to another, and the bytes of those; None if there is none, or
@@ -70,8 +72,10 @@ class Columns:
         if not data.startswith(self._begin, at):
             return None
         last = data.find(self._end, data.rfind(self._begin, at, end), end) + len(self._end)  # what follows is none
-        came = b"".join((self._line_ends, memoryview(data)[at : last - len(self._line_ends)]))
-        cut = self._cut(came)
+        front = at - len(self._line_ends)
+        if front < 0 or not data.startswith(self._line_ends, front):
+            data, last, at, front = self._line_ends + data[at:last], last - front, len(self._line_ends), 0
+        cut = self._cut(memoryview(data)[front : last - len(self._line_ends)])
         if cut is None:
             return None
         columns, numbers = cut
@@ -81,12 +85,12 @@ class Columns:
         parts[-1] = self._known[-1]
         together = b"".join(parts)
         size = len(together)
-        if not (came.startswith(together) and data.startswith(self._line_ends, at + size - len(self._line_ends))):
+        if not (data.startswith(together, front) and data.startswith(self._line_ends, front + size)):
             return None
         found = self._read(columns, numbers)
         return None if found is None else (found, size)
 
-    def _cut(self, came: bytes) -> tuple[list[list[bytes]], range | None] | None:
+    def _cut(self, came: memoryview) -> tuple[list[list[bytes]], range | None] | None:
         """The columns of the first documents, as long as one stands right behind the other, and the serial numbers those should
         have. None if there is no document."""
         pieces = self._pattern.split(came)
@@ -98,11 +102,11 @@ class Columns:
             return None
         if self._serial is None:
             return columns, None
-        at, to_it = self._serial
-        place = to_it.match(came)
-        first = int(place[at + 1]) if place is not None else 0
+        before = columns[: self._serial]
+        place = _digits.match(came, sum(map(len, self._known[: self._serial + 1])) + sum(len(column[0]) for column in before))
+        first = int(place[0]) if place is not None else 0
         numbers = range(first, first + many)
-        columns.insert(at, _write(list(numbers))[1:-1].split(b","))
+        columns.insert(self._serial, _written(first, many))
         return columns, numbers
 
     def _read(self, columns: list[list[bytes]], numbers: Sequence[int] | None) -> Found | None:
@@ -123,6 +127,22 @@ class Columns:
         except msgspec.MsgspecError:
             return None
         return Found(texts, numbers, utf8) if len(texts) == many and all(texts) else None
+
+
+def _written(first: int, many: int) -> list[bytes]:
+    """So many numbers, as JSON."""
+    if first + many > _KEPT:
+        return _write(list(range(first, first + many)))[1:-1].split(b",")
+    at = first % _BLOCK
+    written = _block(first // _BLOCK)[at : at + many]
+    while len(written) < many:
+        written += _block((first + len(written)) // _BLOCK)[: many - len(written)]
+    return written
+
+
+@cache
+def _block(number: int) -> list[bytes]:
+    return _write(list(range(number * _BLOCK, (number + 1) * _BLOCK)))[1:-1].split(b",")
 
 
 @lru_cache(maxsize=64)

@@ -52,6 +52,7 @@ class SSEFramer(Framer):
         "_data",
         "_data_bytes",
         "_event",
+        "_flows",
         "_fresh",
         "_head",
         "_id",
@@ -94,6 +95,7 @@ class SSEFramer(Framer):
         self._reach = _FEW  # most streams begin with frames of several names
         self._single = False  # whether the newest read was one frame, and the next byte begins one
         self._fresh = False  # whether the next byte begins a frame, and nothing is in the way of taking that as it comes
+        self._flows = False  # whether the newest read held frames of the mould, and nothing but the begin of one is in the way
 
     @property
     def last_event_id(self) -> str:
@@ -111,7 +113,7 @@ class SSEFramer(Framer):
         self._line.clear()
         self._data, self._data_bytes, self._event, self._id, self._busy = [], 0, "", None, False
         self._ids.resuming = True
-        self._fresh = self._single = False
+        self._fresh = self._single = self._flows = False
 
     def feed(self, data: bytes) -> None:
         """Hand out the frames that these bytes complete."""
@@ -121,6 +123,8 @@ class SSEFramer(Framer):
             if values is not None and self.on_one(mould, values, data, self._mould_size):
                 self._offset = self._start = self._offset + len(data)
                 return
+        elif self._flows and self._flow(data):
+            return
         if self._fresh and len(data) <= self._limit:
             if data[-2:] == b"\n\n" and (data[: self._size] == self._lead or self._leads(data)):
                 payload = data[self._size : -2]
@@ -156,7 +160,7 @@ class SSEFramer(Framer):
             data = bytes(self._line) + data
             self._offset -= len(self._line)
             self._line.clear()
-        self._led = False
+        self._led = self._flows = False
         at, length = 0, len(data)
         if self._busy or self._line or self._after_cr:
             at = self._read_lines(data, 0, stop_at_frame=True)
@@ -167,7 +171,25 @@ class SSEFramer(Framer):
             at = at + taken if taken else self._read_lines(data, at, stop_at_frame=True)
         if not self._dead:
             self._offset += length
-        self._fresh = not (self._busy or self._line or self._after_cr or self._dead or self._head is not None)
+        clean = not (self._busy or self._after_cr or self._dead or self._head is not None)
+        self._flows = self._flows and clean
+        self._fresh = clean and not self._line
+
+    def _flow(self, data: bytes) -> bool:
+        """Take a read that goes on where the newest ended, with frames of the mould; False, with nothing done, if it does not."""
+        line = self._line
+        data = b"".join((b"\n\n", line, data))  # what came before ended so
+        if len(data) > min(2 * RUN, self._limit) or not (taken := self._take(data, 2, data.rfind(b"\n\n") + 2)):
+            return False
+        self._offset = self._start = self._offset - len(line) + taken
+        line.clear()
+        rest = data[2 + taken :]
+        if rest and not self._hold(rest, 0):
+            self._feed(rest)
+        else:
+            self._offset += len(rest)
+            self._fresh = not rest
+        return True
 
     def close(self) -> None:
         """Hand out the frame left without its blank line, if there is one: it is kept, and told."""
@@ -242,7 +264,8 @@ class SSEFramer(Framer):
             return 0
         found, size = taken
         newest = data[max(data.rfind(b"\ndata: ", at, at + size) + 1, at) + 6 : at + size]
-        return size if self.on_many(mould, found, newest, 0) else 0
+        self._flows = self.on_many(mould, found, newest, 0)
+        return size if self._flows else 0
 
     def _hold(self, data: bytes, at: int) -> int:
         """Put down the begin of a short frame as it is, to be read with what follows it; returns its bytes."""
@@ -250,7 +273,7 @@ class SSEFramer(Framer):
         if size > min(_FEW, self._limit):
             return 0
         rest = data[at:]
-        if not self._lead.startswith(rest) and (not self._leads(rest) or 10 in rest[self._size : -1]):
+        if not self._lead.startswith(rest) and (not self._leads(rest) or 10 in rest[self._size : -1] or 13 in rest):
             return 0
         self._line += rest
         return size

@@ -18,11 +18,11 @@ from .surrogates import Emit
 _MOST_MISSES = 16
 """Payloads in a row that were not plain, or made a mould that no other fitted, after which a stream is not asked any more."""
 _PROBE = "probe"
-_json = msgspec.json.decode
 _LARGEST = 16384
 """Bytes of a payload that becomes a mould: of larger ones few come."""
 _MOST_BLANKS = 6
-_VALUE = rb'[ \t\r\n]*:[ \t\r\n]*("(?:[^"\\]++|\\.)*+"|[0-9]++)'
+_COLON = r"[ \t\r\n]*:[ \t\r\n]*"
+_VALUE = r'(?:"(?:[^"\\]++|\\.)*+"|[0-9]++)'
 
 
 class Growth(msgspec.Struct, frozen=True):
@@ -41,30 +41,35 @@ def growing(event: type[TextDelta] | type[ReasoningDelta] | type[RefusalDelta], 
 
 
 class Blanks(msgspec.Struct, frozen=True, kw_only=True):
-    """Which values may differ among the plain payloads of a protocol: keys, or what else stands before the value."""
+    """Which values may differ among the plain payloads of a protocol, by their keys."""
 
     texts: tuple[str, ...]
     number: str = ""
-    """What stands before the number that is read (a regular expression)."""
+    """Of the number that is read: the key, or what else stands between two quotes, the last before it (a regular expression)."""
     serial: str = ""
-    """The same of a number that counts the payloads."""
+    """Of a number that counts the payloads."""
     padding: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
 
     def pattern(self) -> re.Pattern[bytes]:
-        """Finds them, each under the name of its kind."""
-        kinds = {"text": self.texts, "padding": self.padding, "count": self.counts}
-        named = {kind: "|".join(f'"{key}"' for key in keys) for kind, keys in kinds.items() if keys}
-        named |= {kind: before for kind, before in (("number", self.number), ("serial", self.serial)) if before}
-        return re.compile("|".join(f"(?P<{kind}>{before})" for kind, before in named.items()).join(("(?:", ")")).encode() + _VALUE)
+        """Finds them, after a group with the name of its kind."""
+        keys = {
+            "text": self.texts,
+            "padding": self.padding,
+            "count": self.counts,
+            "number": (self.number,),
+            "serial": (self.serial,),
+        }
+        before = [f'(?P<{kind}>(?:{"|".join(named)})"{_COLON})' for kind, named in keys.items() if any(named)]
+        return re.compile(f'"(?:{"|".join(before)}){_VALUE}'.encode())
 
     def of(self, payload: bytes, pattern: re.Pattern[bytes]) -> list[Blank]:
         """Where they are in a payload. An empty text is none."""
         found = []
         for place in pattern.finditer(payload):
-            kind: Any = next(kind for kind, before in place.groupdict().items() if before is not None)
-            start, end = place.span(place.re.groups)
-            if (payload[start : start + 1] == b'"') is (kind in ("text", "padding")) and (kind != "text" or end - start > 2):
+            kind: Any = place.lastgroup
+            start, end = place.end(kind), place.end()
+            if (payload[start] == 34) is (kind in ("text", "padding")) and (kind != "text" or end - start > 2):
                 found.append(Blank(start, end, kind))
         return found
 
@@ -170,16 +175,12 @@ class Plain:
         numbers = kinds.count("number") + kinds.count("serial")
         if kinds.count("text") != 1 or numbers != (number is not None) or len(kinds) > _MOST_BLANKS:
             return
-        try:
-            said = {blank.kind: _json(data[blank.start : blank.end]) for blank in blanks}
-        except msgspec.MsgspecError:  # what nobody reads may be no UTF-8
-            return
-        if (said["text"], said.get("number", said.get("serial"))) == (text, number) and self._is_as_seen(data, blanks):
+        if text != _PROBE and self._is_as_seen(data, blanks):
             self._moulded = True
             self.on_mould(Mould(data, blanks, growth.one, growth.many))
 
     def _is_as_seen(self, data: bytes, blanks: list[Blank]) -> bool:
-        """Whether the text and the number are what stands in the blanks: other ones there are read as such."""
+        """Whether the text and the number are what stands in the blanks: with other ones there others are read."""
         probe = data
         number = None
         for blank in reversed(blanks):

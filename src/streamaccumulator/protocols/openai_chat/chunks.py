@@ -138,7 +138,7 @@ class PlainChunk(Wire, frozen=True, gc=False, kw_only=True):
 
 BLANKS = Blanks(
     texts=("content", "arguments", "reasoning_content", "reasoning"),
-    number=r'"tool_calls"\s*:\s*\[\s*\{\s*"index"',
+    number=r'tool_calls"\s*:\s*\[\s*\{\s*"index',
     padding=("obfuscation", "p"),
 )
 

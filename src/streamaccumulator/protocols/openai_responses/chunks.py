@@ -65,7 +65,7 @@ class PlainEvent(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     object: None = None
 
 
-BLANKS = Blanks(texts=("delta",), serial='"sequence_number"', padding=("obfuscation",))
+BLANKS = Blanks(texts=("delta",), serial="sequence_number", padding=("obfuscation",))
 
 MODELLED = frozenset({"type", "sequence_number", "response", "obfuscation"})
 """Keys of a terminal event that are read, or are padding; all others are kept as extras."""
