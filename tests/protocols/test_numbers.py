@@ -15,6 +15,11 @@ from streamaccumulator.protocols.resent import Sent
 KIND = "response.output_text.delta"
 
 
+def written(texts: list[str], each: str = "x") -> bytes:
+    """Texts that are all `x` as JSON."""
+    return "[{}]".format(",".join([f'"{each}"' for _ in texts])).encode()
+
+
 class Table:
     """All events by their number, and nothing clever."""
 
@@ -66,26 +71,29 @@ def test_those_of_runs_are_remembered_as_the_others(events: list[tuple[int, str]
         if not short.ignored:
             short.is_news(number, crc32(text.encode(), check), print)
             long.is_news(number, crc32(text.encode(), check), print)
-    for size, at_once, off, utf8 in runs:
+    for size, at_once, off, escaped in runs:
         growth = short.growth(KIND, Sent(), growing(TextDelta, None))
         first = short.newest + 1 + off
         texts, which = ["x"] * size, range(first, first + size)
         if at_once:
-            taken = growth.many(Found(texts, which, [b"x"] * size if utf8 else [])) is not None
+            taken = growth.many(Found(texts, which, written(texts, "\\u0078" if escaped else "x"))) is not None
         else:
             taken = None not in [growth.one(text, number) for text, number in zip(texts, which, strict=True)]
         assert taken is (short.ignored or (off == 0 and long.count > 0))
         if taken and not short.ignored:
             assert all(long.is_news(number, crc32(b"x", check), print) for number in which)
-        assert short == long
+            assert (short.newest, short.count) == (long.newest, long.count)
+    assert short.counted() == long.counted()
+    assert short == long
 
 
 def test_too_many_are_not_remembered() -> None:
     numbers = Numbers()
     growth = numbers.growth(KIND, Sent(), growing(TextDelta, None))
     assert numbers.is_news(0, 5, print)
-    assert growth.many(Found(["x"] * (module.MOST - 2), range(1, module.MOST - 1), ())) is not None
-    assert growth.many(Found(["x"] * 2, range(module.MOST - 1, module.MOST + 1), ())) is None
+    texts = ["x"] * (module.MOST - 2)
+    assert growth.many(Found(texts, range(1, module.MOST - 1), written(texts))) is not None
+    assert growth.many(Found(["x"] * 2, range(module.MOST - 1, module.MOST + 1), written(["x"] * 2))) is None
     assert growth.one("x", module.MOST - 1) is not None
     assert growth.one("x", module.MOST) is None
     assert numbers.is_news(module.MOST, 5, print)

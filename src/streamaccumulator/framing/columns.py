@@ -24,8 +24,8 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     texts: Sequence[str]
     numbers: Sequence[int] | None
     """Of a mould that has a number; of serial ones a range."""
-    utf8: Sequence[bytes]
-    """The texts as UTF-8, where they came so; else nothing."""
+    written: bytes
+    """The texts as a JSON array, as they came."""
 
 
 _FEW = 4
@@ -112,13 +112,13 @@ class Columns:
     def _read(self, columns: list[list[bytes]], numbers: Sequence[int] | None) -> Found | None:
         """None if something is no value, or a text is empty."""
         texts: tuple[str, ...] = ()
-        utf8: Sequence[bytes] = ()
+        written = b""
         many = len(columns[0])
         try:
             for kind, column in zip(self._kinds, columns, strict=True):
                 if kind == "text":
-                    joined = b'",\n"'.join(column)
-                    texts, utf8 = _strings(b'["%b"]' % joined), column if 92 not in joined else ()
+                    written = b'["%b"]' % b'",\n"'.join(column)
+                    texts = _strings(written)
                 elif kind in ("number", "count"):
                     integers = _integers(b"[%b]" % b",\n".join(column))
                     numbers = integers if kind == "number" else numbers
@@ -126,7 +126,7 @@ class Columns:
                         return None
         except msgspec.MsgspecError:
             return None
-        return Found(texts, numbers, utf8) if len(texts) == many and all(texts) else None
+        return Found(texts, numbers, written) if len(texts) == many and all(texts) else None
 
 
 def _written(first: int, many: int) -> list[bytes]:
