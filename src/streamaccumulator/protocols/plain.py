@@ -83,6 +83,8 @@ class Plain:
     """The values that may differ among plain payloads that are alike."""
     _typed_plain: ClassVar[msgspec.json.Decoder[Any] | None]
     _pattern: ClassVar[re.Pattern[bytes]]
+    _text_key: ClassVar[re.Pattern[bytes]] = re.compile(b"")
+    """What every plain payload holds; looked for far faster than decoded in vain."""
     _emits: dict[int, Emit]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -90,6 +92,7 @@ class Plain:
         cls._typed_plain = msgspec.json.Decoder(cls.plain_type) if cls.plain_type is not None else None
         if cls.blanks is not None:
             cls._pattern = cls.blanks.pattern()
+            cls._text_key = re.compile(f'"(?:{"|".join(cls.blanks.texts)})"{_COLON}'.encode())
 
     def __init__(self) -> None:
         self.bulk: Callable[[Iterable[ChatStreamEvent]], object] | None = None
@@ -138,8 +141,10 @@ class Plain:
         if (own := self._own) is not None and (values := own.one(data)) is not None and self.one_more(own, values, data, 0):
             return True
         try:
-            chunk = self._plain(data)
+            chunk = self._plain(data) if self._text_key.search(data) else None
         except (msgspec.MsgspecError, RecursionError):
+            chunk = None
+        if chunk is None:
             self._misses += 1
             if self._misses > _MOST_MISSES:
                 self._plain = None

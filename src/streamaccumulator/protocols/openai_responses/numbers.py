@@ -50,13 +50,17 @@ class Numbers(msgspec.Struct):
 
     def growth(self, kind: str, sent: Sent, growth: Growth) -> Growth:
         """More of a text or call that has begun, in events that come right after the newest, or have no numbers."""
-        check, ignored = crc32(kind.encode()), self.ignored
+        run, late, others, check, ignored = self.run, self.late, self.others, crc32(kind.encode()), self.ignored
 
         def one(text: str, number: int | None) -> ChatStreamEvent | None:
             if number is not None and not ignored:
-                if number != self.newest + 1 or not 0 < self.count < MOST:
+                if number != self.newest + 1 or not 0 < number - self.first + len(others) < MOST:
                     return None
-                self._put(crc32(text.encode(), check))
+                if late:
+                    self._put(crc32(text.encode(), check))
+                else:
+                    run.append(crc32(text.encode(), check))
+                    self.newest = number
             sent.one_more(text)
             return growth.one(text, number)
 
