@@ -52,81 +52,103 @@ _KEPT = 65536
 class Columns:
     """Of documents with `known` bytes around and between blanks of these kinds, each ended by line ends."""
 
-    __slots__ = ("_begin", "_end", "_kinds", "_known", "_line_ends", "_pattern", "_row", "_serial")
+    __slots__ = (
+        "_begin",
+        "_columns",
+        "_end",
+        "_line_ends",
+        "_numbers",
+        "_places",
+        "_row",
+        "_serial",
+        "_serial_place",
+        "_serial_size",
+        "_split",
+        "_step",
+        "_tail",
+        "_text",
+        "_tip",
+    )
 
     def __init__(self, known: list[bytes], kinds: list[Kind], line_ends: bytes) -> None:
-        self._kinds, self._line_ends, self._begin, self._end = kinds, line_ends, known[0], known[-1] + line_ends
-        self._known = known = [line_ends + known[0], *known[1:]]  # those that end the one before
+        self._line_ends, self._begin, self._end = line_ends, known[0], known[-1] + line_ends
+        known = [line_ends + known[0], *known[1:]]  # those that end the one before
         for at, kind in enumerate(kinds):
             if kind in ("text", "padding"):
                 known[at] += b'"'
                 known[at + 1] = b'"' + known[at + 1]
+        self._tip, self._tail = known[0], known[-1]
         self._row = [piece for one in (*known[1:-1], known[-1] + known[0]) for piece in (b"", one)]
-        begin, sizes = self._known[0][: len(line_ends) + _FEW], tuple(map(len, known))
-        self._pattern = _pattern(begin, tuple(kinds), sizes)
-        self._serial = kinds.index("serial") if "serial" in kinds else None
+        pattern = _pattern(known[0][: len(line_ends) + _FEW], tuple(kinds), tuple(map(len, known)))
+        self._split, self._step = pattern.split, pattern.groups + 1
+        self._serial: int | None = None
+        if "serial" in kinds:
+            self._serial = at = kinds.index("serial")
+            self._serial_size, self._serial_place = sum(map(len, known[: at + 1])), slice(2 * at + 1, None, len(self._row))
+        cut = [at for at, kind in enumerate(kinds) if kind != "serial"]
+        self._places = [slice(2 * at + 1, None, len(self._row)) for at in cut]  # where the columns belong
+        self._columns = [slice(at, None, self._step) for at in range(1, self._step)]  # where they are
+        self._text = [kinds[at] for at in cut].index("text")
+        self._numbers = [(place, kinds[at]) for place, at in enumerate(cut) if kinds[at] in ("number", "count")]
 
     def of(self, data: bytes, at: int, end: int) -> tuple[Found, int] | None:
         """What stands in the first of many documents, from one offset to another, and the bytes of those; None if there is none, or
         one that is not quite what it seems to be."""
         if not data.startswith(self._begin, at):
             return None
+        line_ends, front = self._line_ends, at - len(self._line_ends)
         last = data.find(self._end, data.rfind(self._begin, at, end), end) + len(self._end)  # what follows is none
-        front = at - len(self._line_ends)
-        if front < 0 or not data.startswith(self._line_ends, front):
-            data, last, at, front = self._line_ends + data[at:last], last - front, len(self._line_ends), 0
-        cut = self._cut(memoryview(data)[front : last - len(self._line_ends)])
-        if cut is None:
+        if front < 0 or not data.startswith(line_ends, front):
+            data, last, front = line_ends + data[at:last], last - front, 0
+        pieces = self._split(memoryview(data)[front : last - len(line_ends)])
+        between = pieces[:: self._step]
+        many = len(between) - 1
+        if any(between):  # those count that stand right behind each other
+            many = next(compress(count(), between))
+            del pieces[many * self._step :]
+        if not many:
             return None
-        columns, numbers = cut
-        parts = [self._known[0], *self._row * len(columns[0])]
-        for place, column in enumerate(columns):
-            parts[2 * place + 1 :: len(self._row)] = column
-        parts[-1] = self._known[-1]
-        together = b"".join(parts)
+        columns = [pieces[those] for those in self._columns]
+        numbers: range | None = None
+        if self._serial is not None:
+            first = _number_at(data, front + self._serial_size + sum([len(column[0]) for column in columns[: self._serial]]))
+            numbers = range(first, first + many)
+        together = self._together(columns, numbers, many)
         size = len(together)
-        if not (data.startswith(together, front) and data.startswith(self._line_ends, front + size)):
+        if not (data.startswith(together, front) and data.startswith(line_ends, front + size)):
             return None
         found = self._read(columns, numbers)
         return None if found is None else (found, size)
 
-    def _cut(self, came: memoryview) -> tuple[list[list[bytes]], range | None] | None:
-        """The columns of the first documents, as long as one stands right behind the other, and the serial numbers those should
-        have. None if there is no document."""
-        pieces = self._pattern.split(came)
-        step = self._pattern.groups + 1
-        between = pieces[::step]
-        many = next(compress(count(), between)) if any(between) else len(between) - 1
-        columns = [pieces[at : many * step : step] for at in range(1, step)]
-        if not many:
-            return None
-        if self._serial is None:
-            return columns, None
-        before = columns[: self._serial]
-        place = _digits.match(came, sum(map(len, self._known[: self._serial + 1])) + sum(len(column[0]) for column in before))
-        first = int(place[0]) if place is not None else 0
-        numbers = range(first, first + many)
-        columns.insert(self._serial, _written(first, many))
-        return columns, numbers
+    def _together(self, columns: list[list[bytes]], numbers: range | None, many: int) -> bytes:
+        """So many documents with these columns in their blanks, from the line ends before them to those after them."""
+        parts = [self._tip, *self._row * many]
+        for those, column in zip(self._places, columns, strict=True):
+            parts[those] = column
+        if numbers is not None:
+            parts[self._serial_place] = _written(numbers[0], many)
+        parts[-1] = self._tail
+        return b"".join(parts)
 
     def _read(self, columns: list[list[bytes]], numbers: Sequence[int] | None) -> Found | None:
         """None if something is no value, or a text is empty."""
-        texts: tuple[str, ...] = ()
-        written = b""
-        many = len(columns[0])
+        written = b'["%b"]' % b'",\n"'.join(columns[self._text])
         try:
-            for kind, column in zip(self._kinds, columns, strict=True):
-                if kind == "text":
-                    written = b'["%b"]' % b'",\n"'.join(column)
-                    texts = _strings(written)
-                elif kind in ("number", "count"):
-                    integers = _integers(b"[%b]" % b",\n".join(column))
-                    numbers = integers if kind == "number" else numbers
-                    if len(integers) != many:
-                        return None
+            texts = _strings(written)
+            for at, kind in self._numbers:
+                integers = _integers(b"[%b]" % b",\n".join(columns[at]))
+                if len(integers) != len(columns[at]):
+                    return None
+                numbers = integers if kind == "number" else numbers
         except msgspec.MsgspecError:
             return None
-        return Found(texts, numbers, written) if len(texts) == many and all(texts) else None
+        return Found(texts, numbers, written) if len(texts) == len(columns[self._text]) and all(texts) else None
+
+
+def _number_at(data: bytes, at: int) -> int:
+    """The number that begins there; if there is none, whatever is no number that stands there."""
+    found = _digits.match(data, at)
+    return int(found[0]) if found is not None else 0
 
 
 def _written(first: int, many: int) -> list[bytes]:

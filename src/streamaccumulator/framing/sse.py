@@ -179,16 +179,18 @@ class SSEFramer(Framer):
         """Take a read that goes on where the newest ended, with frames of the mould; False, with nothing done, if it does not."""
         line = self._line
         data = b"".join((b"\n\n", line, data))  # what came before ended so
-        if len(data) > min(2 * RUN, self._limit) or not (taken := self._take(data, 2, data.rfind(b"\n\n") + 2)):
+        size = len(data)
+        if size > 2 * RUN or size > self._limit or not (taken := self._take(data, 2, data.rfind(b"\n\n") + 2)):
             return False
-        self._offset = self._start = self._offset - len(line) + taken
+        offset = self._start = self._offset - len(line) + taken
         line.clear()
-        rest = data[2 + taken :]
-        if rest and not self._hold(rest, 0):
-            self._feed(rest)
+        taken += 2
+        if size > taken and not self._hold(data, taken):
+            self._offset = offset
+            self._feed(data[taken:])
         else:
-            self._offset += len(rest)
-            self._fresh = not rest
+            self._offset = offset + size - taken
+            self._fresh = size == taken
         return True
 
     def close(self) -> None:
@@ -231,12 +233,12 @@ class SSEFramer(Framer):
             self._reach = RUN
             return 0
         first = data.find(b"\n\n", at + self._size, end) + 2
-        if not data.startswith(self._lead, first):
+        alone = not data.startswith(self._lead, first)
+        if alone or (self._reach < RUN and self._mould is None):
             payload = data[at + self._size : first - 2]
-            if 10 not in payload:  # one of its name
-                self._reach = _FEW if first < len(data) else self._reach
-                self._start = self._offset + first
-                self._led = True
+            if 10 not in payload:  # the only one of its name, or one of the first, to which the next may be alike
+                self._reach = min(4 * self._reach, RUN) if not alone else _FEW if first < len(data) else self._reach
+                self._start, self._led = self._offset + first, True
                 self.on_frame(payload, self._name, self._offset + at)
                 self._led = False
                 return first - at
@@ -244,8 +246,7 @@ class SSEFramer(Framer):
             self._start = self._offset + at + taken
             self._reach = RUN if taken == end - at else _FEW
             return taken
-        frames = data[at:end]
-        lines = frames[:-1].split(b"\n")
+        lines = data[at : end - 1].split(b"\n")
         step = self._lead.count(b"\n") + 2
         payloads = lines[step - 2 :: step]
         count = len(payloads)
@@ -253,9 +254,9 @@ class SSEFramer(Framer):
             each = (lines[place : place + step] for place in range(0, len(lines), step))
             count = next((place for place, frame in enumerate(each) if frame[:-2] != lines[: step - 2] or frame[-1]), count)
         self._reach = RUN if count == len(payloads) else _FEW
-        start = self._offset + at
-        self._start = start + self._hand_out(payloads if count == len(payloads) else payloads[:count], start)
-        return self._start - start
+        taken = self._hand_out(payloads[:count], self._offset + at)
+        self._start = self._offset + at + taken
+        return taken
 
     def _take(self, data: bytes, at: int, end: int) -> int:
         """Hand out at once the first of several frames, those that are of the mould; returns their bytes."""
@@ -269,14 +270,13 @@ class SSEFramer(Framer):
 
     def _hold(self, data: bytes, at: int) -> int:
         """Put down the begin of a short frame as it is, to be read with what follows it; returns its bytes."""
-        size = len(data) - at
-        if size > min(_FEW, self._limit):
+        rest, lead = data[at:], self._lead
+        if not (len(rest) <= _FEW and len(rest) <= self._limit) or 13 in rest:
             return 0
-        rest = data[at:]
-        if not self._lead.startswith(rest) and (not self._leads(rest) or 10 in rest[self._size : -1] or 13 in rest):
+        if not lead.startswith(rest) and (not (rest.startswith(lead) or self._leads(rest)) or 10 in rest[self._size : -1]):
             return 0
         self._line += rest
-        return size
+        return len(rest)
 
     def _hand_out(self, lines: list[bytes], offset: int) -> int:
         """The frames whose data are these lines, those that are alike at once; returns their bytes."""

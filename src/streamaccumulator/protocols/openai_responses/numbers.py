@@ -65,13 +65,12 @@ class Numbers(msgspec.Struct):
             return growth.one(text, number)
 
         def many(found: Found) -> Iterable[ChatStreamEvent] | None:
-            texts, numbers = found.texts, found.numbers
-            if numbers is not None and not ignored:
-                due = range(self.newest + 1, self.newest + 1 + len(texts))
-                if numbers != due or not 0 < self.count <= MOST - len(texts):
+            if found.numbers is not None and not ignored:
+                due, many = self.newest + 1, len(found.texts)
+                if found.numbers != range(due, due + many) or not 0 < due - self.first + len(others) <= MOST - many:
                     return None
-                self._put(check, found.written, len(texts))
-            sent.more(texts)
+                self._put(check, found.written, many)
+            sent.more(found.texts)
             return growth.many(found)
 
         return Growth(one, many)
