@@ -182,3 +182,56 @@ def test_a_framer_tells_the_rest_as_frames_with_their_places() -> None:
         (frames[2][len(LEAD) : -2], "e", len(frames[0] + frames[1])),
         (b"{}", "", len(b"".join(frames[:3]))),
     ]
+
+
+ODD = [
+    b"data: {}\n\n",
+    b": comment\n\n",
+    b"event: e\r\ndata: {}\r\n\r\n",
+    b"\n",
+    frame(DOCUMENT, text=""),
+    frame(DOCUMENT, pad="\\n"),
+]
+
+
+@given(
+    st.lists(st.one_of(st.text("ab\\né", max_size=4), st.sampled_from(ODD)), max_size=12),
+    st.lists(st.integers(1, 400), max_size=12),
+)
+def test_a_framer_tells_the_same_at_the_same_places_however_reads_are_cut(drawn: list[str | bytes], sizes: list[int]) -> None:
+    frames = [one if isinstance(one, bytes) else frame(DOCUMENT, one.replace("\\", "\\\\")) for one in drawn]
+    wire = b"".join([frame(DOCUMENT, "first"), *frames, frame(DOCUMENT, "last")])
+    alike = mould(DOCUMENT)
+
+    def told(reads: list[bytes], expected: Mould | None) -> list[Any]:
+        found: list[Any] = []
+
+        def one(made: Mould, values: Any, whole: bytes, start: int) -> bool:
+            found.append(values[made.text_at])
+            return True
+
+        def many(made: Mould, those: Found, newest: bytes, start: int) -> bool:
+            found.extend(those.texts)
+            return True
+
+        def alone(data: bytes, event: str, offset: int) -> None:
+            assert wire[offset:].lstrip(b"\n").startswith((LEAD, b"data: ", b": comment", b"event: e\r"))
+            values = alike.one(LEAD + data + b"\n\n") if event == "e" else None
+            found.append((data, event, offset) if values is None else values[alike.text_at])
+
+        framer = SSEFramer(alone, found.append)
+        framer.on_one, framer.on_many = one, many
+        framer._led = framer._leads(LEAD)
+        framer.expect(expected)
+        for read in reads:
+            framer.feed(read)
+        framer.close()
+        return found
+
+    reads, at = [], 0
+    for size in sizes:
+        reads.append(wire[at : at + size])
+        at += size
+    whole = told([wire], None)
+    assert told([*reads, wire[at:]], mould(DOCUMENT)) == whole
+    assert told([wire], mould(DOCUMENT)) == whole
