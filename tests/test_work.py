@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -148,3 +149,13 @@ def test_numbers_that_say_nothing_cost_nothing(size: int) -> None:
     numbered, unnumbered = read("openai-responses", frames, size), read("openai-responses", zeros, size)
     assert numbered() == unnumbered()  # and what is compiled at the first use is not counted
     assert calls_of(unnumbered) <= calls_of(numbered)
+
+
+@pytest.mark.parametrize("protocol", TEXTS)
+def test_a_read_of_frames_that_are_alike_is_looked_at_once(protocol: str) -> None:
+    accumulate(TEXTS[protocol](FEW), protocol)  # what is imported at the first use is not counted
+    decoder = StreamDecoder(protocol)
+    first, *reads = wires.reads(TEXTS[protocol](MANY), 16384)
+    decoder.feed(first)
+    spent = [calls_of(partial(decoder.feed, one)) for one in reads[:-3]]  # the last ones hold the end
+    assert max(spent) < 100  # of fifty frames and more
