@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamaccumulator import ChatStreamEvent, StreamDecoder, Usage
+from streamaccumulator import ChatStreamEvent, LimitHit, Limits, StreamDecoder, Usage
 from streamaccumulator.protocols import names, protocol_named
 
 from ..wire import call, chat, cuts, delta, events_of, finish, fold, sse
@@ -158,6 +158,14 @@ def gemini(text: str, tokens: int, **more: object) -> bytes:
     return sse({"candidates": [candidate], "usageMetadata": usage, "modelVersion": "g", "responseId": "r"})
 
 
+def leaf(text: str, path: str = "$.a", more: bool = True, call: dict[str, object] | None = None) -> bytes:
+    """More of a text among the arguments of a call."""
+    pieces = [{"jsonPath": path, "stringValue": text, **({"willContinue": True} if more else {})}]
+    part = {"functionCall": {"partialArgs": pieces, "willContinue": True} if call is None else call}
+    candidate = {"content": {"parts": [part], "role": "model"}, "index": 0}
+    return sse({"candidates": [candidate], "modelVersion": "g", "responseId": "r"})
+
+
 def claude(text: str, index: int = 0, key: str = "text") -> bytes:
     kind = {"text": "text_delta", "partial_json": "input_json_delta", "thinking": "thinking_delta"}[key]
     return named({"type": "content_block_delta", "index": index, "delta": {"type": kind, key: text}}, "content_block_delta")
@@ -186,7 +194,7 @@ STARTS: dict[str, list[bytes]] = {
         claude("x", 0),
         claude("{", 1, "partial_json"),
     ],
-    "gemini": [gemini("a", 1)],
+    "gemini": [gemini("a", 1), leaf("", call={"name": "f", "willContinue": True}), leaf("b")],
 }
 TEXTS = st.sampled_from(["a", "bc", "", '"', "\\", "é", "\n", '","', "\U0001f600", "x" * 1500, "7"])
 NUMBERS = st.integers(min_value=0, max_value=12)
@@ -215,7 +223,17 @@ ALIKE: dict[str, st.SearchStrategy[bytes]] = {
         st.sampled_from([b'event: ping\ndata: {"type": "ping"}\n\n', b'event: error\ndata: {"type":"content_block_delta"}\n\n']),
     ),
     "gemini": st.one_of(
-        st.builds(gemini, TEXTS, NUMBERS), st.builds(lambda text, tokens: gemini(text, tokens, thought=True), TEXTS, NUMBERS)
+        st.builds(gemini, TEXTS, NUMBERS),
+        st.builds(lambda text, tokens: gemini(text, tokens, thought=True), TEXTS, NUMBERS),
+        st.builds(leaf, TEXTS),
+        st.builds(leaf, TEXTS, st.sampled_from(["$.a", "$.b", "$"]), st.booleans()),
+        st.sampled_from(
+            [
+                leaf("", call={"name": "g", "willContinue": True}),
+                leaf("", call={}),
+                leaf("d").replace(b'"stringValue": "d"', b'"numberValue": 5'),
+            ]
+        ),
     ),
 }
 
@@ -242,14 +260,17 @@ def repeated(drawn: list[tuple[bytes, int]]) -> list[bytes]:
     return [frame for frame, times in drawn for _ in range(times)]
 
 
-@pytest.mark.parametrize("name", list(ALIKE))
-def test_numbered_in_order_most_frames_are_not_decoded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    more = {
-        "openai-chat": [call(at % 2, arguments="x") for at in range(200)],
-        "openai-responses": [responses(at + 3, "x", pad="p" * (at % 5 + 1)) for at in range(200)],
-        "anthropic-messages": [claude("x") for _ in range(200)],
-        "gemini": [gemini("x", at) for at in range(200)],
-    }[name]
+MORE: list[tuple[str, list[bytes]]] = [
+    ("openai-chat", [call(at % 2, arguments="x") for at in range(200)]),
+    ("openai-responses", [responses(at + 3, "x", pad="p" * (at % 5 + 1)) for at in range(200)]),
+    ("anthropic-messages", [claude("x") for _ in range(200)]),
+    ("gemini", [gemini("x", at) for at in range(200)]),
+    ("gemini", [leaf("x") for _ in range(200)]),
+]
+
+
+@pytest.mark.parametrize(("name", "more"), MORE)
+def test_numbered_in_order_most_frames_are_not_decoded(name: str, more: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     plain: list[bytes] = []
     decoder = DECODERS[name]
     read = decoder._is_plain
@@ -373,6 +394,21 @@ def test_the_fields_of_what_is_in_a_chunk_too() -> None:
         (claude_chunks.PlainDelta, claude_chunks.Delta),
         (gemini_chunks.PlainCandidate, gemini_chunks.Candidate),
         (gemini_chunks.PlainPart, gemini_chunks.Part),
+        (gemini_chunks.PlainCall, gemini_chunks.FunctionCall),
     ]
     for plain, whole in pairs:
         assert set(plain.__struct_fields__) >= set(whole.__struct_fields__), plain
+
+
+@pytest.mark.parametrize("most", [1, 3, 4, 5, 20, 100])
+def test_arguments_in_leaves_meet_their_limit_at_the_same_delta(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = [*STARTS["gemini"], *[leaf("xyz") for _ in range(9)], leaf("", more=False), leaf("", call={})]
+
+    def told(pieces: list[bytes]) -> list[ChatStreamEvent]:
+        decoder = StreamDecoder("gemini", limits=Limits(arguments_bytes=most))
+        return [event for piece in pieces for event in decoder.feed(piece)]
+
+    at_once, alone = told([b"".join(wire)]), told(wire)
+    monkeypatch.setattr(DECODERS["gemini"], "_typed_plain", None)
+    assert at_once == alone == told(wire)
+    assert any(isinstance(event, LimitHit) for event in alone) is (most < 40)

@@ -6,7 +6,7 @@ mould: frames that are alike are not decoded at all, but for the values that dif
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -25,13 +25,14 @@ _COLON = r"[ \t\r\n]*:[ \t\r\n]*"
 _VALUE = r'(?:"(?:[^"\\]++|\\.)*+"|[0-9]++)'
 
 
+Told = ChatStreamEvent | Literal[True] | None
+"""An event; or True: it was taken, and is told later; or None: it is not so, and nothing was done."""
+
+
 class Growth(msgspec.Struct, frozen=True):
-    """Makes the event of one more delta, or the events of several: of their texts, and of their numbers where they have some.
+    """Makes the event of one more delta, or the events of several: of their texts, and of their numbers where they have some."""
 
-    None: it is not so, and nothing was done.
-    """
-
-    one: Callable[[str, int | None], ChatStreamEvent | None]
+    one: Callable[[str, int | None], Told]
     many: Callable[[Found], Iterable[ChatStreamEvent] | None]
 
 
@@ -117,7 +118,8 @@ class Plain:
         if event is None:
             return False
         self._newest, self._newest_from = frame, start
-        self._emits[0](event)
+        if event is not True:
+            self._emits[0](event)
         return True
 
     def many_more(self, mould: Mould, found: Found, newest: bytes, start: int) -> bool:
@@ -162,7 +164,8 @@ class Plain:
             self._moulds = 0
         if not (fitted and self._moulded):  # else the mould still fits, and was not asked
             self._make_mould(data, text, number, growth)
-        self._emits[0](event)
+        if event is not True:
+            self._emits[0](event)
         return True
 
     def _make_mould(self, data: bytes, text: str | None, number: int | None, growth: Growth) -> None:

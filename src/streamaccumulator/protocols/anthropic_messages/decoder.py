@@ -128,7 +128,7 @@ class AnthropicMessagesDecoder(Decoder[Event]):
         text, _ = self._said(chunk)
         growth = self._growth(chunk) if text else None
         event = growth.one(text, None) if growth is not None and text else None
-        if event is not None:
+        if event is not None and event is not True:
             self._emits[0](event)
         elif kind == "input_json_delta":
             if delta.partial_json:

@@ -79,11 +79,29 @@ class Chunk(Wire, frozen=True, gc=False, rename="camel"):
     error: dict[str, Any] | str | None = None
 
 
+class PlainPiece(Wire, frozen=True, gc=False, kw_only=True, rename="camel"):
+    """More of a text among the arguments, which goes on."""
+
+    json_path: str
+    string_value: str
+    number_value: None = None
+    bool_value: None = None
+    will_continue: bool
+
+
+class PlainCall(Wire, frozen=True, gc=False, kw_only=True, rename="camel"):
+    id: None = None
+    name: None = None
+    args: None = None
+    partial_args: list[PlainPiece]
+    will_continue: bool
+
+
 class PlainPart(Wire, frozen=True, gc=False, kw_only=True, rename="camel"):
-    text: str
+    text: str | None = None
     thought: bool | None = None
     thought_signature: None = None
-    function_call: None = None
+    function_call: PlainCall | None = None
     inline_data: None = None
     file_data: None = None
     part_metadata: None = None
@@ -107,7 +125,7 @@ class PlainCandidate(Wire, frozen=True, gc=False, kw_only=True, rename="camel"):
 
 
 class PlainChunk(Wire, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """More of a text, with counts, and nothing else: where it says None another says something."""
+    """More of a text or of a call's arguments, with counts, and nothing else: where it says None another says something."""
 
     candidates: list[PlainCandidate]
     usage_metadata: dict[str, Any] | None = None
@@ -117,7 +135,7 @@ class PlainChunk(Wire, frozen=True, gc=False, kw_only=True, rename="camel"):
     error: None = None
 
 
-BLANKS = Blanks(texts=("text",), counts=("candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"))
+BLANKS = Blanks(texts=("text", "stringValue"), counts=("candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"))
 
 MODELLED = frozenset(
     {

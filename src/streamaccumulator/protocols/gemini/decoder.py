@@ -90,14 +90,22 @@ class GeminiDecoder(Decoder[Chunk]):
         counts = chunk.usage_metadata or {}
         if any(type(counts.get(key, 0)) is not int or counts.get(key, 0) < 0 for key in _COUNTS):
             return None, None
-        return parts[0].text, None
+        call = parts[0].function_call
+        if call is None:
+            return parts[0].text, None
+        goes_on = call.will_continue and len(call.partial_args) == 1 and call.partial_args[0].will_continue
+        return call.partial_args[0].string_value if goes_on else None, None
 
     def _growth(self, chunk: PlainChunk) -> Growth | None:
         known, state = self.state.known, self.state.candidates.get(0)
-        if known is None or state is None or state.open is None:
+        if known is None or state is None or chunk.response_id != known.id or chunk.model_version != known.model:
             return None
-        thought = chunk.candidates[0].content.parts[0].thought is True
-        if thought is not state.open_is_thought or chunk.response_id != known.id or chunk.model_version != known.model:
+        part = chunk.candidates[0].content.parts[0]
+        if part.function_call is not None:
+            grows = state.growing is not None and state.open is None
+            return state.pieces.growth(part.function_call.partial_args[0].json_path, self._limits) if grows else None
+        thought = part.thought is True
+        if state.open is None or thought is not state.open_is_thought:
             return None
         return growing(ReasoningDelta if thought else TextDelta, state.open)
 

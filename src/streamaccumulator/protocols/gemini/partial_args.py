@@ -7,11 +7,14 @@ until its end is told: what has not ended is given as text that is cut, so that 
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from ..._json import to_bytes
+from ...limits import Limits
+from ..plain import Growth
 from .chunks import PartialArg
 
 _STEP = re.compile(r"""\.?([^.\[\]]+)|\[(\d+)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
@@ -42,6 +45,25 @@ class PartialArgs(msgspec.Struct):
         else:
             numbers = (piece.number_value, piece.bool_value)
             self.leaves[path] = [next((value for value in numbers if value is not None), None)]
+
+    def growth(self, path: str, limits: Limits) -> Growth | None:
+        """More of the text of a path that is to be continued, as long as it is within the limit. Nothing is told of it yet."""
+        pieces, most = self.leaves.get(path), limits.arguments_bytes
+        if path != self.open or pieces is None or not isinstance(pieces[0], str):
+            return None
+
+        def more(texts: Sequence[str]) -> bool:
+            size = self.size + len(texts) + sum(map(len, texts))
+            if size > most:
+                return False
+            pieces.extend(texts)
+            self.size = size
+            return True
+
+        return Growth(
+            lambda text, number: True if more((text,)) else None,
+            lambda found: () if more(found.texts) else None,
+        )
 
     def text(self) -> str:
         """The document as JSON text."""

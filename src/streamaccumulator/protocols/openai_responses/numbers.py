@@ -10,7 +10,7 @@ import msgspec
 
 from ...events import ChatStreamEvent, Notice
 from ...framing.columns import Found
-from ..plain import Growth
+from ..plain import Growth, Told
 from ..resent import Sent
 
 MOST = 1 << 18
@@ -52,7 +52,7 @@ class Numbers(msgspec.Struct):
         """More of a text or call that has begun, in events that come right after the newest, or have no numbers."""
         run, late, others, check, ignored = self.run, self.late, self.others, crc32(kind.encode()), self.ignored
 
-        def one(text: str, number: int | None) -> ChatStreamEvent | None:
+        def one(text: str, number: int | None) -> Told:
             if number is not None and not ignored:
                 if number != self.newest + 1 or not 0 < number - self.first + len(others) < MOST:
                     return None
