@@ -59,8 +59,8 @@ def parse_payload(data: bytes) -> tuple[Any, str]:
 
 
 def _opens_many(data: bytes) -> bool:
-    """Whether there are more than DEEPEST brackets that open. `bytes.count` takes longer than the parser."""
-    return len(data) > DEEPEST and len(data.split(b"{", DEEPEST + 1)) + len(data.split(b"[", DEEPEST + 1)) - 2 > DEEPEST
+    """Whether there are more than DEEPEST brackets that open. `bytes.count` and `bytes.split` take longer than the parser."""
+    return sum([len(data) - len(data.replace(bracket, b"", DEEPEST + 1)) for bracket in (b"{", b"[")]) > DEEPEST
 
 
 def _too_deep() -> JsonProblem:
