@@ -103,8 +103,14 @@ def responses_floor(reads: list[bytes]) -> Answer:
     return "".join(text), json.loads("".join(arguments)) if arguments else None
 
 
-class _GeminiCall(msgspec.Struct, gc=False):
-    args: dict[str, Any]
+class _GeminiLeaf(msgspec.Struct, gc=False, rename="camel"):
+    json_path: str
+    string_value: str = ""
+
+
+class _GeminiCall(msgspec.Struct, gc=False, rename="camel"):
+    args: dict[str, Any] | None = None
+    partial_args: list[_GeminiLeaf] | None = None
 
 
 class _GeminiPart(msgspec.Struct, gc=False, rename="camel"):
@@ -128,13 +134,16 @@ def gemini_floor(reads: list[bytes]) -> Answer:
     decode = msgspec.json.Decoder(_GeminiChunk).decode
     text: list[str] = []
     arguments: Any = None
+    leaves: dict[str, list[str]] = {}
     for payload in _payloads(reads):
         for part in decode(payload).candidates[0].content.parts:
             if part.text:
                 text.append(part.text)
             elif part.function_call is not None:
-                arguments = part.function_call.args
-    return "".join(text), arguments
+                arguments = part.function_call.args or arguments
+                for leaf in part.function_call.partial_args or ():
+                    leaves.setdefault(leaf.json_path[2:], []).append(leaf.string_value)
+    return "".join(text), {key: "".join(pieces) for key, pieces in leaves.items()} or arguments
 
 
 def response_of(protocol: str) -> Contender:

@@ -26,11 +26,10 @@ BOUNDS = {
 def shapes(protocol: str) -> Iterator[tuple[str, list[bytes]]]:
     """The streams that are measured."""
     yield "text, 2,000 deltas", w.TEXTS[protocol](2000)
-    if protocol == "gemini":
-        yield "one call of 100 KB, whole", w.CALLS[protocol](100_000, 20)
-        return
     for size, width in ((10_000, 4), (100_000, 4), (100_000, 20), (1_000_000, 20)):
         yield f"one call of {size // 1000} KB by {width}", w.CALLS[protocol](size, width)
+    if protocol == "gemini":
+        yield "one call of 100 KB, whole", w.gemini_whole_call(100_000)
 
 
 def ratio_table(rounds: int) -> Iterator[str]:

@@ -166,14 +166,8 @@ def responses_call(size: int, width: int) -> list[bytes]:
     return _responses(item, "function_call_arguments", {}, {}, list(pieces(text, width)), {"arguments": text})
 
 
-def _gemini(part: object, tokens: int, reason: str | None = None) -> bytes:
+def _gemini(part: object, usage: object, reason: str | None = None) -> bytes:
     candidate: dict[str, object] = {"content": {"parts": [part], "role": "model"}, "index": 0}
-    usage = {
-        "promptTokenCount": 11,
-        "candidatesTokenCount": tokens,
-        "totalTokenCount": 11 + tokens,
-        "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 11}],
-    }
     return _sse(
         {
             "candidates": [{**candidate, "finishReason": reason} if reason else candidate],
@@ -184,14 +178,37 @@ def _gemini(part: object, tokens: int, reason: str | None = None) -> bytes:
     )
 
 
+def _tokens(count: int) -> dict[str, object]:
+    return {
+        "promptTokenCount": 11,
+        "candidatesTokenCount": count,
+        "totalTokenCount": 11 + count,
+        "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 11}],
+    }
+
+
 def gemini_text(deltas: int) -> list[bytes]:
-    words = [_gemini({"text": f"w{at % 1000:03}"}, at + 1) for at in range(deltas)]
-    return [*words, _gemini({"text": "."}, deltas + 1, "STOP")]
+    words = [_gemini({"text": f"w{at % 1000:03}"}, _tokens(at + 1)) for at in range(deltas)]
+    return [*words, _gemini({"text": "."}, _tokens(deltas + 1), "STOP")]
+
+
+def gemini_whole_call(size: int) -> list[bytes]:
+    """A call as Gemini sends it if it is not asked for pieces: one chunk."""
+    return [_gemini({"functionCall": {"name": "write", "args": json.loads(arguments(size))}}, _tokens(9), "STOP")]
 
 
 def gemini_call(size: int, width: int) -> list[bytes]:
-    """Gemini sends a call whole: one chunk, whatever the width."""
-    return [_gemini({"functionCall": {"name": "write", "args": json.loads(arguments(size))}}, 9, "STOP")]
+    """A call in pieces of its texts, as Gemini streams arguments: by the path of each."""
+    told = {"trafficType": "ON_DEMAND"}
+    frames = [_gemini({"functionCall": {"name": "write", "willContinue": True}, "thoughtSignature": "CmIBjz1r" * 30}, told)]
+    for key, text in json.loads(arguments(size)).items():
+        leaf = {"jsonPath": f"$.{key}"}
+        leaves = [{**leaf, "stringValue": piece, "willContinue": True} for piece in pieces(text, width)]
+        frames += [
+            _gemini({"functionCall": {"partialArgs": [one], "willContinue": True}}, told)
+            for one in (*leaves, {**leaf, "stringValue": ""})
+        ]
+    return [*frames, _gemini({"functionCall": {}}, _tokens(9), "STOP")]
 
 
 def reads(frames: list[bytes], size: int) -> list[bytes]:

@@ -16,7 +16,7 @@ from streamaccumulator.protocols.decoder import Decoder
 from .wire import call
 
 TEXTS = wires.TEXTS
-CALLS = {protocol: make for protocol, make in wires.CALLS.items() if protocol != "gemini"}  # which sends a call whole
+CALLS = wires.CALLS
 FEW, MANY = 300, 3000
 MOST_TIMES = MANY / FEW * 1.02
 """What ten times as much may cost: what a stream costs once counts for little."""
@@ -40,10 +40,7 @@ def calls_of(work: Callable[[], object]) -> int:
 
 
 def streams(protocol: str, deltas: int) -> list[list[bytes]]:
-    made = [TEXTS[protocol](deltas)]
-    if protocol in CALLS:
-        made.append(CALLS[protocol](deltas * 20, 20))
-    return made
+    return [TEXTS[protocol](deltas), CALLS[protocol](deltas * 20, 20)]
 
 
 def read(protocol: str, frames: list[bytes], size: int) -> Callable[[], object]:
