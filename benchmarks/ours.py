@@ -52,7 +52,7 @@ def ratio_table(rounds: int) -> Iterator[str]:
                 cells = [_marked(found[made], (made, size)) for made in ours]
                 yield f"| {protocol} | {shape} | {label} | {' | '.join(cells)} | {dicts} |"
     yield ""
-    yield "A call that comes whole is decoded, written as the text of its event, and parsed at the end, where the floor decodes it once."
+    yield "A whole call is decoded, written as the text of its event, and parsed at the end; the floor decodes it once."
 
 
 def _marked(ratio: str, what: tuple[str, int]) -> str:
